@@ -1,0 +1,31 @@
+package io.oap.common;
+
+import java.util.Objects;
+
+/**
+ * What a chunk in the pool is: one column of one row group of one file, in one representation.
+ *
+ * @param file the file, by identity
+ * @param rowGroup ordinal of the row group in the file, from 0
+ * @param column ordinal of the leaf column in the file's own schema, from 0
+ * @param representation {@link #ENCODED}, or a number that stands for everything a decoded value
+ *     depends on
+ */
+public record ChunkKey(FileId file, int rowGroup, int column, long representation) {
+
+  /** The bytes as they stand in the file. */
+  public static final long ENCODED = 0;
+
+  public ChunkKey {
+    Objects.requireNonNull(file, "file");
+    if (rowGroup < 0 || column < 0) {
+      throw new IllegalArgumentException(
+          "row group and column count from 0, got " + rowGroup + " and " + column);
+    }
+  }
+
+  /** The key of an encoded chunk. */
+  public static ChunkKey encoded(FileId file, int rowGroup, int column) {
+    return new ChunkKey(file, rowGroup, column, ENCODED);
+  }
+}

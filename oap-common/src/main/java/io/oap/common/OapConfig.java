@@ -1,0 +1,163 @@
+package io.oap.common;
+
+import io.oap.common.ConfigEntry.Scope;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Every configuration key of OAP. */
+public final class OapConfig {
+
+  /** All keys start with this. */
+  public static final String PREFIX = "spark.oap.";
+
+  // Stands before the entries: building an entry parses its default.
+  private static final Pattern NUMBER_WITH_UNIT = Pattern.compile("(\\d+)\\s*([a-zA-Z]*)");
+
+  public static final ConfigEntry<Boolean> CACHE_ENABLED =
+      bool(
+          "spark.oap.cache.enabled",
+          true,
+          Scope.SESSION,
+          "Whether queries of this session are planned to read Parquet through the column cache.");
+
+  public static final ConfigEntry<Long> CACHE_LOAD_TIMEOUT =
+      duration(
+          "spark.oap.cache.loadTimeout",
+          "30s",
+          "How long a task waits for another task that is loading the same column chunk, before it "
+              + "reads the chunk from the file itself.");
+
+  public static final ConfigEntry<Long> CACHE_FOOTER_SIZE =
+      size(
+          "spark.oap.cache.footerSize",
+          "64m",
+          1L << 20,
+          "Heap memory for parsed Parquet footers, page indexes and bloom filters, per executor.");
+
+  public static final ConfigEntry<Long> POOL_SIZE =
+      size(
+          "spark.oap.pool.size",
+          "1g",
+          1L << 20,
+          "Capacity of the column chunk pool, per executor. Off-heap: leave room for it in the "
+              + "executor's memory overhead.");
+
+  public static final ConfigEntry<String> POOL_PATH =
+      new ConfigEntry<>(
+          "spark.oap.pool.path",
+          "string",
+          "",
+          "a directory, or nothing",
+          Scope.STATIC,
+          "0.1.0",
+          "Directory in which each executor keeps its pool as one file: a mount of tmpfs or of a "
+              + "DAX file system on persistent memory. Without it the pool is anonymous memory.",
+          text -> text);
+
+  /** Every entry, in the order of the reference page. */
+  public static final List<ConfigEntry<?>> ALL =
+      List.of(CACHE_ENABLED, CACHE_LOAD_TIMEOUT, CACHE_FOOTER_SIZE, POOL_SIZE, POOL_PATH);
+
+  private OapConfig() {}
+
+  private static ConfigEntry<Boolean> bool(
+      String key, boolean defaultValue, Scope scope, String meaning) {
+    return new ConfigEntry<>(
+        key,
+        "boolean",
+        Boolean.toString(defaultValue),
+        "true or false",
+        scope,
+        "0.1.0",
+        meaning,
+        OapConfig::parseBoolean);
+  }
+
+  private static ConfigEntry<Long> size(
+      String key, String defaultText, long least, String meaning) {
+    return new ConfigEntry<>(
+        key,
+        "bytes",
+        defaultText,
+        "a size of at least " + least + " bytes, such as 512m, 64g or 2t",
+        Scope.STATIC,
+        "0.1.0",
+        meaning,
+        text -> atLeast(least, parseSize(text)));
+  }
+
+  private static ConfigEntry<Long> duration(String key, String defaultText, String meaning) {
+    return new ConfigEntry<>(
+        key,
+        "duration",
+        defaultText,
+        "a time such as 500ms, 30s or 2m",
+        Scope.STATIC,
+        "0.1.0",
+        meaning + " In milliseconds when read.",
+        OapConfig::parseMillis);
+  }
+
+  private static boolean parseBoolean(String text) {
+    return switch (text.toLowerCase(Locale.ROOT)) {
+      case "true" -> true;
+      case "false" -> false;
+      default -> throw new IllegalArgumentException(text);
+    };
+  }
+
+  private static long parseSize(String text) {
+    Matcher matcher = matchNumber(text);
+    int shift =
+        switch (matcher.group(2).toLowerCase(Locale.ROOT)) {
+          case "", "b" -> 0;
+          case "k", "kb" -> 10;
+          case "m", "mb" -> 20;
+          case "g", "gb" -> 30;
+          case "t", "tb" -> 40;
+          case "p", "pb" -> 50;
+          default -> throw new IllegalArgumentException(text);
+        };
+    long number = Long.parseLong(matcher.group(1));
+    if (number > Long.MAX_VALUE >> shift) {
+      throw new IllegalArgumentException(text);
+    }
+    return number << shift;
+  }
+
+  private static long parseMillis(String text) {
+    Matcher matcher = matchNumber(text);
+    long number = Long.parseLong(matcher.group(1));
+    Duration duration =
+        switch (matcher.group(2).toLowerCase(Locale.ROOT)) {
+          case "ms" -> Duration.ofMillis(number);
+          case "s" -> Duration.ofSeconds(number);
+          case "m", "min" -> Duration.ofMinutes(number);
+          case "h" -> Duration.ofHours(number);
+          default -> throw new IllegalArgumentException(text);
+        };
+    try {
+      return duration.toMillis();
+    } catch (ArithmeticException e) {
+      throw new IllegalArgumentException(text, e);
+    }
+  }
+
+  private static Matcher matchNumber(String text) {
+    Matcher matcher = NUMBER_WITH_UNIT.matcher(text);
+    if (!matcher.matches()) {
+      throw new IllegalArgumentException(text);
+    }
+    return matcher;
+  }
+
+  private static long atLeast(long least, long value) {
+    if (value < least) {
+      throw new IllegalArgumentException(Long.toString(value));
+    }
+    return value;
+  }
+}
