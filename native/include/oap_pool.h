@@ -1,0 +1,161 @@
+/*
+ * The column chunk pool: a fixed amount of memory that holds column chunks under numeric keys.
+ *
+ * A chunk enters in two steps: oap_pool_reserve gives the caller memory that only he sees, he fills
+ * it, and oap_pool_publish makes the chunk visible (oap_pool_abandon gives the memory back). A
+ * published chunk never changes. Readers pin it, read it in place, and unpin it. A chunk without
+ * pins may be evicted to make room; a pinned one never is.
+ *
+ * Ownership: every successful reserve is ended by exactly one publish or abandon, every successful
+ * publish or pin by exactly one unpin, with the oap_chunk it filled in. The memory behind a chunk
+ * belongs to the caller until then and not a moment longer.
+ *
+ * Threads: every function except open and close may be called by any thread at any time; a pin may
+ * be ended by another thread than the one that took it. oap_pool_pin, oap_pool_unpin,
+ * oap_pool_publish and oap_pool_is_held take no lock (the last unpin of a dropped chunk does).
+ *
+ * Errors: functions return 0 or a negative errno, listed with each. Nothing is ever written to a
+ * standard stream and no signal handler or environment variable is touched.
+ */
+#ifndef OAP_POOL_H
+#define OAP_POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A chunk lies in at most so many pieces, each starting at a multiple of OAP_ALIGNMENT bytes. */
+#define OAP_MAX_PIECES 4
+#define OAP_ALIGNMENT 64
+
+/* Positions are cut into windows of this many bytes, and no piece crosses a window's end. A reader
+ * that cannot address more than 2 GiB at once (a Java buffer) needs one base address per window. */
+#define OAP_WINDOW_BYTES (UINT64_C(1) << 30)
+
+typedef struct oap_pool oap_pool;
+
+/* What a chunk is: one column of one row group of one file, in one representation. */
+typedef struct oap_key {
+  uint64_t file_high;
+  uint64_t file_low;
+  uint32_t row_group;
+  uint32_t column;
+  uint64_t representation;
+} oap_key;
+
+typedef struct oap_piece {
+  unsigned char *data; /* where it lies in this process */
+  uint64_t position;   /* where it lies in the pool; window = position / OAP_WINDOW_BYTES */
+  uint64_t bytes;
+} oap_piece;
+
+/* A reserved or pinned chunk. slot and generation name it to the pool; leave them alone. */
+typedef struct oap_chunk {
+  uint64_t bytes;
+  uint32_t slot;
+  uint32_t generation;
+  uint32_t pieces;
+  uint32_t shard;
+  oap_piece piece[OAP_MAX_PIECES];
+} oap_chunk;
+
+typedef struct oap_options {
+  uint64_t capacity;  /* bytes; rounded down to whole pages; at least OAP_LEAST_CAPACITY */
+  const char *path;   /* NULL: anonymous memory. A directory: an unnamed file in it, with all its
+                         space reserved at open, that disappears with the process */
+  const char *policy; /* what is evicted: see oap_policy_names; NULL: the default */
+  unsigned shards;    /* independent parts, a power of two; 0: chosen by capacity */
+} oap_options;
+
+#define OAP_LEAST_CAPACITY (UINT64_C(1) << 16)
+
+/* Figures since open, summed over the shards. Exact when no other thread is in the pool. */
+typedef struct oap_stats {
+  uint64_t capacity_bytes;
+  uint64_t used_bytes;   /* in extents that belong to a chunk, rounding included */
+  uint64_t pinned_bytes; /* chunks pinned at least once, or reserved */
+  uint64_t pinned_chunks;
+  uint64_t chunks; /* published and not dropped */
+  uint64_t hits;   /* pins that found their chunk */
+  uint64_t misses; /* pins that did not */
+  uint64_t publishes;
+  uint64_t abandons;
+  uint64_t evictions; /* chunks removed to make room */
+  uint64_t evicted_bytes;
+  uint64_t drops;                /* chunks removed by drop, drop_file and clear */
+  uint64_t refused_present;      /* reserves answered EEXIST */
+  uint64_t refused_loading;      /* EINPROGRESS */
+  uint64_t refused_no_room;      /* ENOSPC */
+  uint64_t refused_too_large;    /* EFBIG */
+  uint64_t refused_not_admitted; /* EAGAIN */
+  uint64_t metadata_bytes;       /* memory that the pool's own tables occupy now */
+} oap_stats;
+
+/* Version of this library, as the build was told; a static string. */
+const char *oap_pool_version(void);
+
+/* Opens a pool. EINVAL: capacity too small or no such policy, shards no power of two or too many;
+ * ENOTDIR: path is no directory; ENOSPC: no room there for the whole capacity; ENOMEM, EMFILE,
+ * ENOENT, EACCES, ... as the system gave them. *out is written only on success. */
+int oap_pool_open(const oap_options *options, oap_pool **out);
+
+/* Empties the pool for good and gives its memory back, while other threads may still be in it: from
+ * then on reserve answers ESHUTDOWN and pin ENOENT. The pool must still be closed. EBUSY, and
+ * nothing happens, while anything is reserved or pinned. */
+int oap_pool_retire(oap_pool *pool);
+
+/* Closes it and unmaps the memory. EBUSY, and nothing happens, while anything is reserved or
+ * pinned. No other thread may be in the pool or enter it. */
+int oap_pool_close(oap_pool *pool);
+
+/* Gets memory for a chunk that is to be loaded; its contents are undefined. Makes room by evicting
+ * if need be, but refuses before anything is evicted:
+ * EINVAL: bytes is 0. EEXIST: published already; pin it. EINPROGRESS: reserved by another caller.
+ * EFBIG: larger than the pool can ever hold. ENOSPC: pinned chunks leave no room for it.
+ * EAGAIN: not admitted; the chunks it would displace are worth more. ESHUTDOWN: retired. */
+int oap_pool_reserve(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chunk *out);
+
+/* Makes a reserved chunk visible; the caller now holds one pin on it, under the same oap_chunk.
+ * EINVAL: not a reservation that is open. */
+int oap_pool_publish(oap_pool *pool, const oap_chunk *chunk);
+
+/* Gives a reservation back. EINVAL: not a reservation that is open. */
+int oap_pool_abandon(oap_pool *pool, const oap_chunk *chunk);
+
+/* Pins a published chunk. Counts as a use. ENOENT: not held. */
+int oap_pool_pin(oap_pool *pool, const oap_key *key, oap_chunk *out);
+
+/* Ends one pin. EINVAL: the chunk is not pinned. */
+int oap_pool_unpin(oap_pool *pool, const oap_chunk *chunk);
+
+/* Whether a chunk is published. Does not count as a use. */
+bool oap_pool_is_held(oap_pool *pool, const oap_key *key);
+
+/* Makes a chunk invisible at once and frees it with its last pin. One that is being loaded is never
+ * seen by anybody but its loader. ENOENT: neither published nor being loaded. */
+int oap_pool_drop(oap_pool *pool, const oap_key *key);
+
+/* Drops every chunk of a file; returns how many there were. */
+uint64_t oap_pool_drop_file(oap_pool *pool, uint64_t file_high, uint64_t file_low);
+
+/* Drops every chunk; returns how many there were. */
+uint64_t oap_pool_clear(oap_pool *pool);
+
+void oap_pool_stats(oap_pool *pool, oap_stats *out);
+
+/* Checks the inner structure of the pool, for tests. Returns NULL, or what is wrong (a static
+ * string). No other thread may be in the pool. */
+const char *oap_pool_validate(oap_pool *pool);
+
+/* Base address and length of the i-th window; false past the last one. Fixed while open. */
+bool oap_pool_window(const oap_pool *pool, uint64_t i, unsigned char **data, uint64_t *bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,393 @@
+/*
+ * What happens to a chunk in its shard: reserve, publish, abandon, pin, unpin, drop. The states and
+ * who may change them stand in slot.h.
+ */
+#include "poison.h"
+#include "shard.h"
+
+#include <errno.h>
+
+static void count(_Atomic uint64_t *counter, uint64_t by) {
+  atomic_fetch_add_explicit(counter, by, memory_order_relaxed);
+}
+
+static void count_pinned(oap_stripe *stripe, uint64_t bytes) {
+  count(&stripe->pinned_chunks, 1);
+  count(&stripe->pinned_bytes, bytes);
+}
+
+static void count_unpinned(oap_stripe *stripe, uint64_t bytes) {
+  count(&stripe->pinned_chunks, UINT64_MAX);
+  count(&stripe->pinned_bytes, -bytes);
+}
+
+static unsigned char *address(const oap_shard *shard, uint64_t position) {
+  return shard->windows[position / OAP_WINDOW_BYTES] + position % OAP_WINDOW_BYTES;
+}
+
+uint64_t oap_slot_checksum(const oap_slot *slot) {
+  uint64_t word = atomic_load_explicit(&slot->word, memory_order_relaxed);
+  uint64_t sum = oap_mix(oap_word_generation(word) + slot->bytes);
+  for (int i = 0; i < 4; i++) {
+    sum = oap_mix(sum ^ atomic_load_explicit(&slot->key[i], memory_order_relaxed));
+  }
+  for (uint32_t i = 0; i < slot->pieces; i++) {
+    sum = oap_mix(sum + oap_slot_piece_position(slot, i)) ^ slot->piece_bytes[i];
+  }
+  return sum;
+}
+
+static void describe(const oap_shard *shard, uint32_t number, uint64_t word, oap_chunk *out) {
+  const oap_slot *slot = &shard->slots[number];
+  out->bytes = slot->bytes;
+  out->slot = number;
+  out->generation = oap_word_generation(word);
+  out->pieces = slot->pieces;
+  out->shard = shard->number;
+  for (uint32_t i = 0; i < slot->pieces; i++) {
+    uint64_t position = oap_slot_piece_position(slot, i);
+    out->piece[i] = (oap_piece){address(shard, position), position, slot->piece_bytes[i]};
+  }
+}
+
+/* Gives back what a slot holds, and the slot. Its word says FREE already and no chain or queue
+ * leads to it. */
+static void free_slot(oap_shard *shard, uint32_t number) {
+  oap_slot *slot = &shard->slots[number];
+  for (uint32_t i = 0; i < slot->pieces; i++) {
+    const oap_extent *extent = &shard->space.extents[slot->extent[i]];
+    OAP_POISON(address(shard, extent->position), (uint64_t)extent->units * OAP_ALIGNMENT);
+    oap_space_give(&shard->space, slot->extent[i]);
+  }
+  slot->queue_next = shard->slot_free;
+  shard->slot_free = number;
+}
+
+static bool evict_one(oap_shard *shard) {
+  uint32_t victim = shard->order.policy->evict(&shard->order);
+  if (victim == 0) {
+    return false;
+  }
+  oap_index_remove(&shard->index, victim);
+  shard->counted.evictions++;
+  shard->counted.evicted_bytes += shard->slots[victim].bytes;
+  count(&oap_shard_stripe(shard)->chunks, UINT64_MAX);
+  free_slot(shard, victim);
+  return true;
+}
+
+static bool is_evictable(const oap_shard *shard, uint32_t number) {
+  uint64_t word = atomic_load_explicit(&shard->slots[number].word, memory_order_relaxed);
+  return oap_word_state(word) == OAP_PUBLISHED && oap_word_pins(word) == 0;
+}
+
+/* What the largest runs of extents that are free or could be add up to, by walking all of them. */
+static uint64_t largest_runs(const oap_shard *shard) {
+  uint64_t best[OAP_MAX_PIECES] = {0};
+  for (uint32_t r = 0; r < shard->region_count; r++) {
+    uint64_t run = 0;
+    for (uint32_t e = shard->regions[r]; e != 0; e = shard->space.extents[e].next) {
+      const oap_extent *extent = &shard->space.extents[e];
+      bool usable = extent->owner == 0 || is_evictable(shard, extent->owner);
+      run = usable ? run + extent->units : run;
+      if (!usable || extent->next == 0) {
+        for (int i = 0; i < OAP_MAX_PIECES; i++) {
+          uint64_t better = best[i] > run ? best[i] : run;
+          run = best[i] > run ? run : best[i];
+          best[i] = better;
+        }
+        run = 0;
+      }
+    }
+  }
+  return best[0] + best[1] + best[2] + best[3];
+}
+
+bool oap_shard_can_make_room(oap_shard *shard, uint64_t units) {
+  uint64_t pinned_bytes;
+  uint64_t pinned_chunks = oap_shard_pinned(shard, &pinned_bytes);
+  uint64_t pinned_units = pinned_bytes / OAP_ALIGNMENT + OAP_MAX_PIECES * pinned_chunks;
+  uint64_t all_units = shard->capacity / OAP_ALIGNMENT;
+  if (pinned_units < all_units) {
+    /* Pinned pieces cut the rest into so many holes at most; the largest are not below average. */
+    uint64_t holes = OAP_MAX_PIECES * pinned_chunks + shard->region_count;
+    uint64_t sure = (all_units - pinned_units) / holes;
+    if (units <= sure * (holes < OAP_MAX_PIECES ? holes : OAP_MAX_PIECES)) {
+      return true;
+    }
+  }
+  return largest_runs(shard) >= units;
+}
+
+static bool has_slot(const oap_shard *shard) {
+  return shard->slot_free != 0 || shard->slot_top < shard->slot_limit;
+}
+
+static uint32_t next_slot(const oap_shard *shard) {
+  return shard->slot_free != 0 ? shard->slot_free : shard->slot_top + 1;
+}
+
+/* Takes a slot and extents, evicting as long as that is what it needs. 0: there is no room. */
+static uint32_t take_room(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MAX_PIECES],
+                          uint32_t *pieces) {
+  bool checked = false;
+  for (;;) {
+    if (has_slot(shard)) {
+      uint32_t slot = next_slot(shard);
+      *pieces = oap_space_take(&shard->space, slot, units, OAP_MAX_PIECES, extents);
+      if (*pieces > 0) {
+        if (slot == shard->slot_free) {
+          shard->slot_free = shard->slots[slot].queue_next;
+        } else {
+          shard->slot_top = slot;
+        }
+        return slot;
+      }
+    }
+    if (!checked && !oap_shard_can_make_room(shard, units)) {
+      return 0;
+    }
+    checked = true;
+    if (!evict_one(shard)) {
+      return 0;
+    }
+  }
+}
+
+static void fill_in(oap_shard *shard, uint32_t number, uint64_t bytes,
+                    const uint32_t extents[OAP_MAX_PIECES], uint32_t pieces) {
+  oap_slot *slot = &shard->slots[number];
+  slot->bytes = bytes;
+  slot->pieces = pieces;
+  slot->stamp = 0;
+  uint64_t left = bytes;
+  for (uint32_t i = 0; i < pieces; i++) {
+    const oap_extent *extent = &shard->space.extents[extents[i]];
+    uint64_t room = (uint64_t)extent->units * OAP_ALIGNMENT;
+    slot->extent[i] = extents[i];
+    slot->piece_bytes[i] = left < room ? left : room;
+    if (i == 0) {
+      slot->position = extent->position;
+    } else {
+      slot->more_positions[i - 1] = extent->position;
+    }
+    OAP_UNPOISON(address(shard, extent->position), slot->piece_bytes[i]);
+    left -= slot->piece_bytes[i];
+  }
+}
+
+static int reserve(oap_shard *shard, const uint64_t key[4], uint64_t hash, uint64_t bytes,
+                   oap_chunk *out) {
+  uint32_t present = oap_index_find(&shard->index, key, hash);
+  if (present != 0) {
+    uint64_t word = atomic_load_explicit(&shard->slots[present].word, memory_order_relaxed);
+    bool loading = oap_word_state(word) == OAP_LOADING;
+    shard->counted.refused_loading += loading;
+    shard->counted.refused_present += !loading;
+    return loading ? -EINPROGRESS : -EEXIST;
+  }
+  if (bytes > shard->most_bytes) {
+    shard->counted.refused_too_large++;
+    return -EFBIG;
+  }
+  uint32_t extents[OAP_MAX_PIECES];
+  uint32_t pieces;
+  uint64_t units = (bytes + OAP_ALIGNMENT - 1) / OAP_ALIGNMENT;
+  uint32_t number = take_room(shard, units, extents, &pieces);
+  if (number == 0) {
+    shard->counted.refused_no_room++;
+    return -ENOSPC;
+  }
+  oap_slot *slot = &shard->slots[number];
+  uint64_t word = oap_word_reserved(atomic_load_explicit(&slot->word, memory_order_relaxed));
+  atomic_store_explicit(&slot->word, word, memory_order_release);
+  fill_in(shard, number, bytes, extents, pieces);
+  oap_index_insert(&shard->index, number, key, hash);
+  slot->checksum = oap_slot_checksum(slot);
+  shard->order.policy->insert(&shard->order, number);
+  count_pinned(oap_shard_stripe(shard), bytes);
+  describe(shard, number, word, out);
+  return 0;
+}
+
+int oap_shard_reserve(oap_shard *shard, const uint64_t key[4], uint64_t hash, uint64_t bytes,
+                      oap_chunk *out) {
+  if (bytes == 0) {
+    return -EINVAL;
+  }
+  pthread_mutex_lock(&shard->lock);
+  int result = shard->retired ? -ESHUTDOWN : reserve(shard, key, hash, bytes, out);
+  pthread_mutex_unlock(&shard->lock);
+  return result;
+}
+
+/* The slot a chunk names, if it still is what the chunk says; *word gets its word. */
+static oap_slot *slot_of(oap_shard *shard, const oap_chunk *chunk, uint64_t *word) {
+  if (chunk->slot == 0 || chunk->slot > shard->slot_limit) {
+    return NULL;
+  }
+  oap_slot *slot = &shard->slots[chunk->slot];
+  *word = atomic_load_explicit(&slot->word, memory_order_acquire);
+  return oap_word_generation(*word) == chunk->generation ? slot : NULL;
+}
+
+int oap_shard_publish(oap_shard *shard, const oap_chunk *chunk) {
+  uint64_t word;
+  oap_slot *slot = slot_of(shard, chunk, &word);
+  if (slot == NULL) {
+    return -EINVAL;
+  }
+  for (;;) {
+    enum oap_state state = oap_word_state(word);
+    if (state != OAP_LOADING && state != OAP_DOOMED) {
+      return -EINVAL;
+    }
+    bool seen = state == OAP_LOADING;
+    uint64_t published = oap_word_with_state(word, seen ? OAP_PUBLISHED : OAP_DROPPED) + 1;
+    if (atomic_compare_exchange_weak_explicit(&slot->word, &word, published, memory_order_acq_rel,
+                                              memory_order_acquire)) {
+      oap_stripe *stripe = oap_shard_stripe(shard);
+      count(&stripe->publishes, 1);
+      count(&stripe->chunks, seen);
+      return 0;
+    }
+  }
+}
+
+int oap_shard_abandon(oap_shard *shard, const oap_chunk *chunk) {
+  int result = -EINVAL;
+  pthread_mutex_lock(&shard->lock);
+  uint64_t word;
+  oap_slot *slot = slot_of(shard, chunk, &word);
+  enum oap_state state = slot == NULL ? OAP_FREE : oap_word_state(word);
+  if (state == OAP_LOADING || state == OAP_DOOMED) {
+    atomic_store_explicit(&slot->word, oap_word_freed(word), memory_order_release);
+    if (state == OAP_LOADING) {
+      oap_index_remove(&shard->index, chunk->slot);
+      oap_order_remove(&shard->order, chunk->slot);
+    }
+    free_slot(shard, chunk->slot);
+    count_unpinned(oap_shard_stripe(shard), chunk->bytes);
+    shard->counted.abandons++;
+    result = 0;
+  }
+  pthread_mutex_unlock(&shard->lock);
+  return result;
+}
+
+int oap_shard_pin(oap_shard *shard, const uint64_t key[4], uint64_t hash, oap_chunk *out) {
+  uint64_t before;
+  uint32_t number = oap_index_pin(&shard->index, key, hash, &before);
+  oap_stripe *stripe = oap_shard_stripe(shard);
+  if (number == 0) {
+    count(&stripe->misses, 1);
+    return -ENOENT;
+  }
+  count(&stripe->hits, 1);
+  if (oap_word_pins(before) == 0) {
+    count_pinned(stripe, shard->slots[number].bytes);
+  }
+  describe(shard, number, before, out);
+  return 0;
+}
+
+int oap_shard_unpin(oap_shard *shard, const oap_chunk *chunk) {
+  uint64_t word;
+  oap_slot *slot = slot_of(shard, chunk, &word);
+  if (slot == NULL || oap_word_pins(word) == 0) {
+    return -EINVAL;
+  }
+  uint64_t before = atomic_fetch_sub_explicit(&slot->word, 1, memory_order_acq_rel);
+  if (oap_word_pins(before) > 1) {
+    return 0;
+  }
+  count_unpinned(oap_shard_stripe(shard), chunk->bytes);
+  if (oap_word_state(before) == OAP_DROPPED) {
+    /* No new pin can come to a dropped chunk, so this thread alone saw the last one go. */
+    pthread_mutex_lock(&shard->lock);
+    atomic_store_explicit(&slot->word, oap_word_freed(before), memory_order_release);
+    free_slot(shard, chunk->slot);
+    pthread_mutex_unlock(&shard->lock);
+  }
+  return 0;
+}
+
+bool oap_shard_is_held(oap_shard *shard, const uint64_t key[4], uint64_t hash) {
+  uint32_t number = oap_index_find(&shard->index, key, hash);
+  return number != 0 && oap_word_state(atomic_load_explicit(&shard->slots[number].word,
+                                                            memory_order_acquire)) == OAP_PUBLISHED;
+}
+
+/* Under the lock: drops a slot that is published or loading. */
+static void drop_slot(oap_shard *shard, uint32_t number) {
+  oap_slot *slot = &shard->slots[number];
+  uint64_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
+  uint64_t dropped;
+  do {
+    if (oap_word_state(word) == OAP_LOADING) {
+      dropped = oap_word_with_state(word, OAP_DOOMED);
+    } else if (oap_word_pins(word) > 0) {
+      dropped = oap_word_with_state(word, OAP_DROPPED);
+    } else {
+      dropped = oap_word_freed(word);
+    }
+  } while (!atomic_compare_exchange_weak_explicit(&slot->word, &word, dropped, memory_order_acq_rel,
+                                                  memory_order_acquire));
+  oap_index_remove(&shard->index, number);
+  oap_order_remove(&shard->order, number);
+  shard->counted.drops++;
+  if (oap_word_state(word) == OAP_PUBLISHED) {
+    count(&oap_shard_stripe(shard)->chunks, UINT64_MAX);
+  }
+  if (oap_word_state(dropped) == OAP_FREE) {
+    free_slot(shard, number);
+  }
+}
+
+int oap_shard_drop(oap_shard *shard, const uint64_t key[4], uint64_t hash) {
+  pthread_mutex_lock(&shard->lock);
+  uint32_t number = oap_index_find(&shard->index, key, hash);
+  if (number != 0) {
+    drop_slot(shard, number);
+  }
+  pthread_mutex_unlock(&shard->lock);
+  return number != 0 ? 0 : -ENOENT;
+}
+
+uint64_t oap_shard_drop_file(oap_shard *shard, uint64_t high, uint64_t low) {
+  uint64_t dropped = 0;
+  pthread_mutex_lock(&shard->lock);
+  uint32_t next;
+  for (uint32_t i = oap_index_file(&shard->index, high, low); i != 0; i = next) {
+    const oap_slot *slot = &shard->slots[i];
+    next = slot->file_next;
+    if (atomic_load_explicit(&slot->key[0], memory_order_relaxed) == high &&
+        atomic_load_explicit(&slot->key[1], memory_order_relaxed) == low) {
+      drop_slot(shard, i);
+      dropped++;
+    }
+  }
+  pthread_mutex_unlock(&shard->lock);
+  return dropped;
+}
+
+void oap_shard_set_retired(oap_shard *shard, bool retired) {
+  pthread_mutex_lock(&shard->lock);
+  shard->retired = retired;
+  pthread_mutex_unlock(&shard->lock);
+}
+
+uint64_t oap_shard_clear(oap_shard *shard) {
+  uint64_t dropped = 0;
+  pthread_mutex_lock(&shard->lock);
+  for (uint32_t i = 1; i <= shard->slot_top; i++) {
+    enum oap_state state =
+        oap_word_state(atomic_load_explicit(&shard->slots[i].word, memory_order_relaxed));
+    if (state == OAP_PUBLISHED || state == OAP_LOADING) {
+      drop_slot(shard, i);
+      dropped++;
+    }
+  }
+  pthread_mutex_unlock(&shard->lock);
+  return dropped;
+}

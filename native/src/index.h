@@ -1,0 +1,47 @@
+/*
+ * The index: from a key to its slot, for readers that take no lock.
+ *
+ * Hash chains through the slots. New slots enter at a chain's head, under the lock; a slot that
+ * leaves keeps its own link until it is reserved again, so a reader who stands on it finds his way
+ * on. One who has been led into another chain, or past a slot that changed under him, sees it by
+ * the slot's hash or generation and starts again. A chunk that is published all the while is
+ * therefore always found.
+ *
+ * A second set of chains, only used under the lock, leads from a file to all its slots.
+ */
+#ifndef OAP_INDEX_H
+#define OAP_INDEX_H
+
+#include "slot.h"
+
+typedef struct oap_index {
+  oap_slot *slots;
+  _Atomic uint32_t *heads;
+  uint32_t *file_heads;
+  uint32_t mask;
+  uint32_t file_mask;
+} oap_index;
+
+/* Takes a pin on the published chunk of that key and counts a use: its slot, and the word before
+ * the pin. 0: not published. No lock needed. */
+uint32_t oap_index_pin(const oap_index *index, const uint64_t key[4], uint64_t hash,
+                       uint64_t *before);
+
+/* The slot that is visible under that key or being loaded, or 0. No lock needed; without it the
+ * answer may be out of date. */
+uint32_t oap_index_find(const oap_index *index, const uint64_t key[4], uint64_t hash);
+
+/* Under the lock: writes key and hash into a slot whose word has just become reserved, and links
+ * it. */
+void oap_index_insert(oap_index *index, uint32_t slot, const uint64_t key[4], uint64_t hash);
+
+/* Under the lock: unlinks it from both chains. */
+void oap_index_remove(oap_index *index, uint32_t slot);
+
+/* Under the lock: where the chain of a file starts; it may hold other files' slots as well. */
+uint32_t oap_index_file(const oap_index *index, uint64_t high, uint64_t low);
+
+/* Under the lock: NULL, or what is wrong with the chains; *count gets the number of slots. */
+const char *oap_index_validate(const oap_index *index, uint32_t top, uint32_t *count);
+
+#endif

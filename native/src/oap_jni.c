@@ -1,0 +1,207 @@
+/*
+ * The pool for Java: the natives of io.oap.cache.pool.NativePool, registered when the library is
+ * loaded. Nothing here decides anything. A pool is its address as a long; results are 0 or -errno,
+ * which Java turns into its one exception; a chunk travels as an oap_chunk in memory that Java
+ * lends (a direct buffer per thread), so that a hit allocates nothing here.
+ */
+#include "oap_pool.h"
+
+#include <errno.h>
+#include <jni.h>
+#include <string.h>
+
+static oap_pool *pool_of(jlong pool) { return (oap_pool *)(uintptr_t)pool; }
+
+static oap_key key_of(jlong high, jlong low, jlong group_and_column, jlong representation) {
+  return (oap_key){
+      .file_high = (uint64_t)high,
+      .file_low = (uint64_t)low,
+      .row_group = (uint32_t)((uint64_t)group_and_column >> 32),
+      .column = (uint32_t)(uint64_t)group_and_column,
+      .representation = (uint64_t)representation,
+  };
+}
+
+/* What ending a reservation or a pin needs of a chunk. */
+static oap_chunk chunk_of(jlong slot_and_generation, jint shard, jlong bytes) {
+  return (oap_chunk){
+      .bytes = (uint64_t)bytes,
+      .slot = (uint32_t)((uint64_t)slot_and_generation & UINT32_MAX),
+      .generation = (uint32_t)((uint64_t)slot_and_generation >> 32),
+      .shard = (uint32_t)shard,
+  };
+}
+
+static jstring native_version(JNIEnv *env, jclass class) {
+  (void)class;
+  return (*env)->NewStringUTF(env, oap_pool_version());
+}
+
+static jstring native_error_text(JNIEnv *env, jclass class, jint error) {
+  (void)class;
+  return (*env)->NewStringUTF(env, strerror(error));
+}
+
+static jlong native_address(JNIEnv *env, jclass class, jobject buffer) {
+  (void)class;
+  return (jlong)(uintptr_t)(*env)->GetDirectBufferAddress(env, buffer);
+}
+
+/* path is the bytes of a file name, ended by 0, because Java's strings are not; or null. On success
+ * the pool's address stands in out[0]. */
+static jint native_open(JNIEnv *env, jclass class, jlong capacity, jbyteArray path, jstring policy,
+                        jint shards, jlongArray out) {
+  (void)class;
+  jint result = -ENOMEM; /* if the JVM cannot lend its bytes; an exception is pending */
+  oap_options options = {.capacity = (uint64_t)capacity, .shards = (unsigned)shards};
+  jbyte *path_bytes = path == NULL ? NULL : (*env)->GetByteArrayElements(env, path, NULL);
+  const char *policy_text = policy == NULL ? NULL : (*env)->GetStringUTFChars(env, policy, NULL);
+  if ((path == NULL || path_bytes != NULL) && (policy == NULL || policy_text != NULL)) {
+    options.path = (const char *)path_bytes;
+    options.policy = policy_text;
+    oap_pool *pool;
+    result = oap_pool_open(&options, &pool);
+    if (result == 0) {
+      jlong address = (jlong)(uintptr_t)pool;
+      (*env)->SetLongArrayRegion(env, out, 0, 1, &address);
+    }
+  }
+  if (path_bytes != NULL) {
+    (*env)->ReleaseByteArrayElements(env, path, path_bytes, JNI_ABORT);
+  }
+  if (policy_text != NULL) {
+    (*env)->ReleaseStringUTFChars(env, policy, policy_text);
+  }
+  return result;
+}
+
+static jint native_retire(JNIEnv *env, jclass class, jlong pool) {
+  (void)env, (void)class;
+  return oap_pool_retire(pool_of(pool));
+}
+
+static jint native_close(JNIEnv *env, jclass class, jlong pool) {
+  (void)env, (void)class;
+  return oap_pool_close(pool_of(pool));
+}
+
+static jobject native_window(JNIEnv *env, jclass class, jlong pool, jint i) {
+  (void)class;
+  unsigned char *data;
+  uint64_t bytes;
+  if (!oap_pool_window(pool_of(pool), (uint64_t)i, &data, &bytes)) {
+    return NULL;
+  }
+  return (*env)->NewDirectByteBuffer(env, data, (jlong)bytes);
+}
+
+static jint native_reserve(JNIEnv *env, jclass class, jlong pool, jlong high, jlong low,
+                           jlong group_and_column, jlong representation, jlong bytes, jlong out) {
+  (void)env, (void)class;
+  oap_key key = key_of(high, low, group_and_column, representation);
+  return oap_pool_reserve(pool_of(pool), &key, (uint64_t)bytes, (oap_chunk *)(uintptr_t)out);
+}
+
+static jint native_publish(JNIEnv *env, jclass class, jlong pool, jlong slot_and_generation,
+                           jint shard, jlong bytes) {
+  (void)env, (void)class;
+  oap_chunk chunk = chunk_of(slot_and_generation, shard, bytes);
+  return oap_pool_publish(pool_of(pool), &chunk);
+}
+
+static jint native_abandon(JNIEnv *env, jclass class, jlong pool, jlong slot_and_generation,
+                           jint shard, jlong bytes) {
+  (void)env, (void)class;
+  oap_chunk chunk = chunk_of(slot_and_generation, shard, bytes);
+  return oap_pool_abandon(pool_of(pool), &chunk);
+}
+
+static jint native_pin(JNIEnv *env, jclass class, jlong pool, jlong high, jlong low,
+                       jlong group_and_column, jlong representation, jlong out) {
+  (void)env, (void)class;
+  oap_key key = key_of(high, low, group_and_column, representation);
+  return oap_pool_pin(pool_of(pool), &key, (oap_chunk *)(uintptr_t)out);
+}
+
+static jint native_unpin(JNIEnv *env, jclass class, jlong pool, jlong slot_and_generation,
+                         jint shard, jlong bytes) {
+  (void)env, (void)class;
+  oap_chunk chunk = chunk_of(slot_and_generation, shard, bytes);
+  return oap_pool_unpin(pool_of(pool), &chunk);
+}
+
+static jboolean native_is_held(JNIEnv *env, jclass class, jlong pool, jlong high, jlong low,
+                               jlong group_and_column, jlong representation) {
+  (void)env, (void)class;
+  oap_key key = key_of(high, low, group_and_column, representation);
+  return oap_pool_is_held(pool_of(pool), &key) ? JNI_TRUE : JNI_FALSE;
+}
+
+static jint native_drop(JNIEnv *env, jclass class, jlong pool, jlong high, jlong low,
+                        jlong group_and_column, jlong representation) {
+  (void)env, (void)class;
+  oap_key key = key_of(high, low, group_and_column, representation);
+  return oap_pool_drop(pool_of(pool), &key);
+}
+
+static jlong native_drop_file(JNIEnv *env, jclass class, jlong pool, jlong high, jlong low) {
+  (void)env, (void)class;
+  return (jlong)oap_pool_drop_file(pool_of(pool), (uint64_t)high, (uint64_t)low);
+}
+
+static jlong native_clear(JNIEnv *env, jclass class, jlong pool) {
+  (void)env, (void)class;
+  return (jlong)oap_pool_clear(pool_of(pool));
+}
+
+/* The figures of oap_stats in their order. */
+static void native_stats(JNIEnv *env, jclass class, jlong pool, jlongArray out) {
+  (void)class;
+  union {
+    oap_stats stats;
+    jlong numbers[sizeof(oap_stats) / sizeof(jlong)];
+  } figures;
+  oap_pool_stats(pool_of(pool), &figures.stats);
+  (*env)->SetLongArrayRegion(env, out, 0, sizeof(oap_stats) / sizeof(jlong), figures.numbers);
+}
+
+static jstring native_validate(JNIEnv *env, jclass class, jlong pool) {
+  (void)class;
+  const char *fault = oap_pool_validate(pool_of(pool));
+  return fault == NULL ? NULL : (*env)->NewStringUTF(env, fault);
+}
+
+static const JNINativeMethod methods[] = {
+    {"version", "()Ljava/lang/String;", (void *)native_version},
+    {"errorText", "(I)Ljava/lang/String;", (void *)native_error_text},
+    {"address", "(Ljava/nio/ByteBuffer;)J", (void *)native_address},
+    {"open", "(J[BLjava/lang/String;I[J)I", (void *)native_open},
+    {"retire", "(J)I", (void *)native_retire},
+    {"close", "(J)I", (void *)native_close},
+    {"window", "(JI)Ljava/nio/ByteBuffer;", (void *)native_window},
+    {"reserve", "(JJJJJJJ)I", (void *)native_reserve},
+    {"publish", "(JJIJ)I", (void *)native_publish},
+    {"abandon", "(JJIJ)I", (void *)native_abandon},
+    {"pin", "(JJJJJJ)I", (void *)native_pin},
+    {"unpin", "(JJIJ)I", (void *)native_unpin},
+    {"isHeld", "(JJJJJ)Z", (void *)native_is_held},
+    {"drop", "(JJJJJ)I", (void *)native_drop},
+    {"dropFile", "(JJJ)J", (void *)native_drop_file},
+    {"clear", "(J)J", (void *)native_clear},
+    {"stats", "(J[J)V", (void *)native_stats},
+    {"validate", "(J)Ljava/lang/String;", (void *)native_validate},
+};
+
+JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved) {
+  (void)reserved;
+  JNIEnv *env;
+  if ((*vm)->GetEnv(vm, (void **)&env, JNI_VERSION_1_8) != JNI_OK) {
+    return JNI_ERR;
+  }
+  jclass class = (*env)->FindClass(env, "io/oap/cache/pool/NativePool");
+  if (class == NULL ||
+      (*env)->RegisterNatives(env, class, methods, sizeof(methods) / sizeof(methods[0])) != 0) {
+    return JNI_ERR;
+  }
+  return JNI_VERSION_1_8;
+}

@@ -1,0 +1,86 @@
+/* What all policies share: the queues, the claim on a victim, the list of names. See policy.h. */
+#include "policy.h"
+
+#include <string.h>
+
+const oap_policy *oap_policy_named(const char *name) {
+  static const oap_policy *const all[] = {&oap_policy_s3fifo, &oap_policy_fifo};
+  if (name == NULL) {
+    return all[0];
+  }
+  for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+    if (strcmp(all[i]->name, name) == 0) {
+      return all[i];
+    }
+  }
+  return NULL;
+}
+
+void oap_queue_push(oap_order *order, unsigned queue, uint32_t slot) {
+  oap_queue *q = &order->queue[queue];
+  oap_slot *s = &order->slots[slot];
+  s->queue = queue;
+  s->queue_previous = 0;
+  s->queue_next = q->head;
+  if (q->head != 0) {
+    order->slots[q->head].queue_previous = slot;
+  } else {
+    q->tail = slot;
+  }
+  q->head = slot;
+  q->count++;
+  q->bytes += s->bytes;
+}
+
+void oap_queue_remove(oap_order *order, uint32_t slot) {
+  oap_slot *s = &order->slots[slot];
+  oap_queue *q = &order->queue[s->queue];
+  if (s->queue_previous != 0) {
+    order->slots[s->queue_previous].queue_next = s->queue_next;
+  } else {
+    q->head = s->queue_next;
+  }
+  if (s->queue_next != 0) {
+    order->slots[s->queue_next].queue_previous = s->queue_previous;
+  } else {
+    q->tail = s->queue_previous;
+  }
+  q->count--;
+  q->bytes -= s->bytes;
+}
+
+void oap_order_remove(oap_order *order, uint32_t slot) { oap_queue_remove(order, slot); }
+
+bool oap_claim(oap_slot *slot) {
+  uint64_t word = atomic_load_explicit(&slot->word, memory_order_relaxed);
+  while (oap_word_state(word) == OAP_PUBLISHED && oap_word_pins(word) == 0) {
+    if (atomic_compare_exchange_weak_explicit(&slot->word, &word, oap_word_freed(word),
+                                              memory_order_acq_rel, memory_order_relaxed)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+const char *oap_order_validate(const oap_order *order, uint32_t top, uint32_t *count) {
+  *count = 0;
+  for (unsigned i = 0; i < OAP_QUEUES; i++) {
+    const oap_queue *q = &order->queue[i];
+    uint32_t n = 0;
+    uint32_t previous = 0;
+    uint64_t bytes = 0;
+    for (uint32_t slot = q->head; slot != 0; slot = order->slots[slot].queue_next) {
+      const oap_slot *s = &order->slots[slot];
+      if (slot > top || s->queue != i || s->queue_previous != previous || ++n > q->count) {
+        return "policy: queue broken";
+      }
+      previous = slot;
+      bytes += s->bytes;
+    }
+    if (q->tail != previous || n != q->count || bytes != q->bytes) {
+      return "policy: queue miscounted";
+    }
+    *count += n;
+  }
+  return NULL;
+}

@@ -1,0 +1,231 @@
+/* The pool: an arena, cut into shards, and the way from a key to its shard. */
+#include "arena.h"
+#include "shard.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define MOST_SHARDS 64
+
+/* A shard of its own pays from this many bytes on: below, a chunk could be too large a part. */
+#define BYTES_PER_SHARD (8 * OAP_WINDOW_BYTES)
+#define MOST_SHARDS_CHOSEN 16
+
+/* Far above any machine's memory, far below where sums of sizes could overflow. */
+#define MOST_CAPACITY (UINT64_C(1) << 47)
+
+struct oap_pool {
+  oap_arena arena;
+  uint64_t window_count;
+  unsigned char **windows;
+  uint32_t shard_count;
+  unsigned shard_shift; /* of the hash; its top bits choose the shard */
+  oap_shard *shards;
+};
+
+const char *oap_pool_version(void) { return OAP_VERSION; }
+
+static uint32_t choose_shards(uint64_t capacity) {
+  uint32_t shards = 1;
+  while (shards < MOST_SHARDS_CHOSEN && capacity / (shards * 2) >= BYTES_PER_SHARD) {
+    shards *= 2;
+  }
+  return shards;
+}
+
+static oap_shard *shard_of(const oap_pool *pool, uint64_t hash) {
+  /* Two shifts: one by 64, for a single shard, would be undefined. */
+  return &pool->shards[hash >> 1 >> pool->shard_shift];
+}
+
+static int open_shards(oap_pool *pool, const oap_policy *policy) {
+  uint64_t pages = pool->arena.bytes / (uint64_t)sysconf(_SC_PAGESIZE);
+  uint64_t each = pages / pool->shard_count * (uint64_t)sysconf(_SC_PAGESIZE);
+  for (uint32_t i = 0; i < pool->shard_count; i++) {
+    uint64_t from = each * i;
+    uint64_t bytes = i + 1 < pool->shard_count ? each : pool->arena.bytes - from;
+    int error = oap_shard_open(&pool->shards[i], i, from, bytes, policy, pool->windows);
+    if (error != 0) {
+      return error;
+    }
+  }
+  return 0;
+}
+
+static void free_pool(oap_pool *pool) {
+  for (uint32_t i = 0; pool->shards != NULL && i < pool->shard_count; i++) {
+    oap_shard_close(&pool->shards[i]);
+  }
+  oap_arena_unmap(&pool->arena);
+  free(pool->shards);
+  free(pool->windows);
+  free(pool);
+}
+
+static int build(oap_pool *pool, const oap_options *options, uint64_t capacity,
+                 const oap_policy *policy) {
+  pool->window_count = (capacity + OAP_WINDOW_BYTES - 1) / OAP_WINDOW_BYTES;
+  pool->windows = calloc(pool->window_count, sizeof(*pool->windows));
+  pool->shards = aligned_alloc(64, pool->shard_count * sizeof(*pool->shards));
+  if (pool->windows == NULL || pool->shards == NULL) {
+    return -ENOMEM;
+  }
+  for (uint32_t i = 0; i < pool->shard_count; i++) {
+    pool->shards[i].table = NULL; /* not open yet */
+  }
+  int error = oap_arena_map(&pool->arena, options->path, capacity);
+  if (error != 0) {
+    return error;
+  }
+  for (uint64_t i = 0; i < pool->window_count; i++) {
+    pool->windows[i] = pool->arena.data + i * OAP_WINDOW_BYTES;
+  }
+  return open_shards(pool, policy);
+}
+
+int oap_pool_open(const oap_options *options, oap_pool **out) {
+  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+  uint64_t capacity = options->capacity / page * page;
+  uint32_t shards = options->shards != 0 ? options->shards : choose_shards(capacity);
+  const oap_policy *policy = oap_policy_named(options->policy);
+  if (policy == NULL || shards > MOST_SHARDS || (shards & (shards - 1)) != 0 ||
+      capacity / shards < OAP_LEAST_CAPACITY) {
+    return -EINVAL;
+  }
+  if (capacity > MOST_CAPACITY) {
+    return -ENOMEM;
+  }
+  oap_pool *pool = calloc(1, sizeof(*pool));
+  if (pool == NULL) {
+    return -ENOMEM;
+  }
+  pool->shard_count = shards;
+  pool->shard_shift = 63 - (unsigned)__builtin_ctz(shards);
+  int error = build(pool, options, capacity, policy);
+  if (error != 0) {
+    free_pool(pool);
+    return error;
+  }
+  *out = pool;
+  return 0;
+}
+
+static bool is_busy(oap_pool *pool) {
+  uint64_t pinned = 0;
+  for (uint32_t i = 0; i < pool->shard_count; i++) {
+    uint64_t bytes;
+    pinned += oap_shard_pinned(&pool->shards[i], &bytes);
+  }
+  return pinned != 0;
+}
+
+int oap_pool_retire(oap_pool *pool) {
+  if (is_busy(pool)) {
+    return -EBUSY;
+  }
+  for (uint32_t i = 0; i < pool->shard_count; i++) {
+    oap_shard_set_retired(&pool->shards[i], true);
+    oap_shard_clear(&pool->shards[i]);
+  }
+  /* Nothing can be pinned any more. What was, between the first look and now, decides. */
+  int error = is_busy(pool) ? -EBUSY : oap_arena_empty(&pool->arena);
+  for (uint32_t i = 0; error != 0 && i < pool->shard_count; i++) {
+    oap_shard_set_retired(&pool->shards[i], false);
+  }
+  return error;
+}
+
+int oap_pool_close(oap_pool *pool) {
+  if (is_busy(pool)) {
+    return -EBUSY;
+  }
+  free_pool(pool);
+  return 0;
+}
+
+int oap_pool_reserve(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chunk *out) {
+  uint64_t words[4];
+  oap_key_words(key, words);
+  uint64_t hash = oap_key_hash(words);
+  return oap_shard_reserve(shard_of(pool, hash), words, hash, bytes, out);
+}
+
+int oap_pool_publish(oap_pool *pool, const oap_chunk *chunk) {
+  return chunk->shard < pool->shard_count ? oap_shard_publish(&pool->shards[chunk->shard], chunk)
+                                          : -EINVAL;
+}
+
+int oap_pool_abandon(oap_pool *pool, const oap_chunk *chunk) {
+  return chunk->shard < pool->shard_count ? oap_shard_abandon(&pool->shards[chunk->shard], chunk)
+                                          : -EINVAL;
+}
+
+int oap_pool_pin(oap_pool *pool, const oap_key *key, oap_chunk *out) {
+  uint64_t words[4];
+  oap_key_words(key, words);
+  uint64_t hash = oap_key_hash(words);
+  return oap_shard_pin(shard_of(pool, hash), words, hash, out);
+}
+
+int oap_pool_unpin(oap_pool *pool, const oap_chunk *chunk) {
+  return chunk->shard < pool->shard_count ? oap_shard_unpin(&pool->shards[chunk->shard], chunk)
+                                          : -EINVAL;
+}
+
+bool oap_pool_is_held(oap_pool *pool, const oap_key *key) {
+  uint64_t words[4];
+  oap_key_words(key, words);
+  uint64_t hash = oap_key_hash(words);
+  return oap_shard_is_held(shard_of(pool, hash), words, hash);
+}
+
+int oap_pool_drop(oap_pool *pool, const oap_key *key) {
+  uint64_t words[4];
+  oap_key_words(key, words);
+  uint64_t hash = oap_key_hash(words);
+  return oap_shard_drop(shard_of(pool, hash), words, hash);
+}
+
+uint64_t oap_pool_drop_file(oap_pool *pool, uint64_t file_high, uint64_t file_low) {
+  uint64_t dropped = 0;
+  for (uint32_t i = 0; i < pool->shard_count; i++) {
+    dropped += oap_shard_drop_file(&pool->shards[i], file_high, file_low);
+  }
+  return dropped;
+}
+
+uint64_t oap_pool_clear(oap_pool *pool) {
+  uint64_t dropped = 0;
+  for (uint32_t i = 0; i < pool->shard_count; i++) {
+    dropped += oap_shard_clear(&pool->shards[i]);
+  }
+  return dropped;
+}
+
+void oap_pool_stats(oap_pool *pool, oap_stats *out) {
+  *out = (oap_stats){0};
+  for (uint32_t i = 0; i < pool->shard_count; i++) {
+    oap_shard_stats(&pool->shards[i], out);
+  }
+}
+
+const char *oap_pool_validate(oap_pool *pool) {
+  for (uint32_t i = 0; i < pool->shard_count; i++) {
+    const char *fault = oap_shard_validate(&pool->shards[i]);
+    if (fault != NULL) {
+      return fault;
+    }
+  }
+  return NULL;
+}
+
+bool oap_pool_window(const oap_pool *pool, uint64_t i, unsigned char **data, uint64_t *bytes) {
+  if (i >= pool->window_count) {
+    return false;
+  }
+  uint64_t left = pool->arena.bytes - i * OAP_WINDOW_BYTES;
+  *data = pool->windows[i];
+  *bytes = left < OAP_WINDOW_BYTES ? left : OAP_WINDOW_BYTES;
+  return true;
+}

@@ -1,0 +1,232 @@
+/* A shard's life: its tables, its figures, its inner check. What it does stands in chunk.c. */
+#include "shard.h"
+
+#include "arena.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* One slot per so many bytes of capacity. Chunks that are smaller on average run out of slots
+ * before they run out of bytes. */
+#define BYTES_PER_SLOT 4096
+#define LEAST_SLOTS 256
+#define MOST_SLOTS (UINT32_C(1) << 31)
+#define SLOTS_PER_HEAD 4
+#define SLOTS_PER_GHOST 8
+
+static uint64_t round_up(uint64_t x, uint64_t to) { return (x + to - 1) / to * to; }
+
+static uint64_t power_of_two_at_least(uint64_t x) {
+  uint64_t p = 1;
+  while (p < x) {
+    p <<= 1;
+  }
+  return p;
+}
+
+/* Regions: the positions cut at the windows' ends. The largest chunk fills the largest few. */
+static void add_regions(oap_shard *shard, uint64_t from, uint64_t bytes) {
+  uint64_t largest[OAP_MAX_PIECES] = {0};
+  for (uint64_t at = from, end = from + bytes; at < end;) {
+    uint64_t window_end = (at / OAP_WINDOW_BYTES + 1) * OAP_WINDOW_BYTES;
+    uint64_t length = (window_end < end ? window_end : end) - at;
+    shard->regions[shard->region_count++] = oap_space_add_region(&shard->space, at, length);
+    at += length;
+    for (int i = 0; i < OAP_MAX_PIECES; i++) {
+      if (length > largest[i]) {
+        uint64_t smaller = largest[i];
+        largest[i] = length;
+        length = smaller;
+      }
+    }
+  }
+  for (int i = 0; i < OAP_MAX_PIECES; i++) {
+    shard->most_bytes += largest[i];
+  }
+}
+
+int oap_shard_open(oap_shard *shard, uint32_t number, uint64_t from, uint64_t bytes,
+                   const oap_policy *policy, unsigned char *const *windows) {
+  memset(shard, 0, sizeof(*shard));
+  uint64_t slots = bytes / BYTES_PER_SLOT;
+  slots = slots < LEAST_SLOTS ? LEAST_SLOTS : slots > MOST_SLOTS ? MOST_SLOTS : slots;
+  uint64_t regions = bytes / OAP_WINDOW_BYTES + 2;
+  uint64_t extents = slots + slots / 2 * 3 + regions + OAP_MAX_PIECES;
+  uint64_t heads = power_of_two_at_least(slots / SLOTS_PER_HEAD);
+  uint64_t ghosts = power_of_two_at_least(slots / SLOTS_PER_GHOST);
+
+  uint64_t slots_at = 0;
+  uint64_t extents_at = slots_at + (slots + 1) * sizeof(oap_slot);
+  uint64_t heads_at = round_up(extents_at + extents * sizeof(oap_extent), 4096);
+  uint64_t files_at = round_up(heads_at + heads * sizeof(uint32_t), 4096);
+  uint64_t ghosts_at = round_up(files_at + heads * sizeof(uint32_t), 4096);
+  uint64_t regions_at = round_up(ghosts_at + ghosts * sizeof(oap_ghost), 4096);
+  shard->table_bytes = round_up(regions_at + regions * sizeof(uint32_t), 4096);
+  char *table = oap_table_map(shard->table_bytes);
+  if (table == NULL) {
+    return -errno;
+  }
+  shard->table = table;
+  shard->slots = (oap_slot *)(table + slots_at);
+  shard->slot_limit = (uint32_t)slots;
+  shard->number = number;
+  shard->capacity = bytes;
+  shard->windows = windows;
+  shard->regions = (uint32_t *)(table + regions_at);
+  shard->index = (oap_index){
+      .slots = shard->slots,
+      .heads = (_Atomic uint32_t *)(table + heads_at),
+      .file_heads = (uint32_t *)(table + files_at),
+      .mask = (uint32_t)(heads - 1),
+      .file_mask = (uint32_t)(heads - 1),
+  };
+  shard->order = (oap_order){
+      .policy = policy,
+      .slots = shard->slots,
+      .capacity = bytes,
+      .ghosts = (oap_ghost *)(table + ghosts_at),
+      .ghost_mask = (uint32_t)(ghosts - 1),
+  };
+  oap_space_init(&shard->space, (oap_extent *)(table + extents_at), (uint32_t)extents);
+  add_regions(shard, from, bytes);
+  int error = pthread_mutex_init(&shard->lock, NULL);
+  if (error != 0) {
+    oap_table_unmap(shard->table, shard->table_bytes);
+    shard->table = NULL;
+  }
+  return -error;
+}
+
+void oap_shard_close(oap_shard *shard) {
+  if (shard->table != NULL) {
+    pthread_mutex_destroy(&shard->lock);
+    oap_table_unmap(shard->table, shard->table_bytes);
+    shard->table = NULL;
+  }
+}
+
+oap_stripe *oap_shard_stripe(oap_shard *shard) {
+  static _Atomic unsigned next;
+  static _Thread_local unsigned mine; /* 0: not given out yet */
+  if (mine == 0) {
+    mine = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed) % OAP_STRIPES + 1;
+  }
+  return &shard->stripes[mine - 1];
+}
+
+uint64_t oap_shard_pinned(oap_shard *shard, uint64_t *bytes) {
+  uint64_t chunks = 0;
+  *bytes = 0;
+  for (int i = 0; i < OAP_STRIPES; i++) {
+    chunks += atomic_load_explicit(&shard->stripes[i].pinned_chunks, memory_order_relaxed);
+    *bytes += atomic_load_explicit(&shard->stripes[i].pinned_bytes, memory_order_relaxed);
+  }
+  return chunks;
+}
+
+void oap_shard_stats(oap_shard *shard, oap_stats *sum) {
+  for (int i = 0; i < OAP_STRIPES; i++) {
+    const oap_stripe *stripe = &shard->stripes[i];
+    sum->hits += atomic_load_explicit(&stripe->hits, memory_order_relaxed);
+    sum->misses += atomic_load_explicit(&stripe->misses, memory_order_relaxed);
+    sum->publishes += atomic_load_explicit(&stripe->publishes, memory_order_relaxed);
+    sum->chunks += atomic_load_explicit(&stripe->chunks, memory_order_relaxed);
+  }
+  uint64_t pinned_bytes;
+  sum->pinned_chunks += oap_shard_pinned(shard, &pinned_bytes);
+  sum->pinned_bytes += pinned_bytes;
+  pthread_mutex_lock(&shard->lock);
+  const oap_stats *counted = &shard->counted;
+  sum->capacity_bytes += shard->capacity;
+  sum->used_bytes += shard->capacity - shard->space.free_units * OAP_ALIGNMENT;
+  sum->abandons += counted->abandons;
+  sum->evictions += counted->evictions;
+  sum->evicted_bytes += counted->evicted_bytes;
+  sum->drops += counted->drops;
+  sum->refused_present += counted->refused_present;
+  sum->refused_loading += counted->refused_loading;
+  sum->refused_no_room += counted->refused_no_room;
+  sum->refused_too_large += counted->refused_too_large;
+  sum->refused_not_admitted += counted->refused_not_admitted;
+  pthread_mutex_unlock(&shard->lock);
+  sum->metadata_bytes += sizeof(*shard) + oap_table_resident(shard->table, shard->table_bytes);
+}
+
+static const char *validate_slot(oap_shard *shard, uint32_t number, uint64_t *used_units) {
+  const oap_slot *slot = &shard->slots[number];
+  if (oap_slot_checksum(slot) != slot->checksum) {
+    return "shard: slot changed since it was reserved";
+  }
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < slot->pieces; i++) {
+    const oap_extent *extent = &shard->space.extents[slot->extent[i]];
+    if (extent->owner != number || extent->position != oap_slot_piece_position(slot, i) ||
+        slot->piece_bytes[i] > (uint64_t)extent->units * OAP_ALIGNMENT) {
+      return "shard: slot and extent disagree";
+    }
+    bytes += slot->piece_bytes[i];
+    *used_units += extent->units;
+  }
+  return bytes == slot->bytes ? NULL : "shard: pieces do not add up to the chunk";
+}
+
+static const char *validate_slots(oap_shard *shard, uint32_t visible) {
+  uint64_t used_units = 0;
+  uint64_t published = 0;
+  uint32_t linked = 0;
+  uint32_t free = 0;
+  uint64_t pinned = 0;
+  for (uint32_t i = 1; i <= shard->slot_top; i++) {
+    uint64_t word = shard->slots[i].word;
+    enum oap_state state = oap_word_state(word);
+    if (state == OAP_FREE) {
+      free++;
+      continue;
+    }
+    published += state == OAP_PUBLISHED;
+    linked += state == OAP_PUBLISHED || state == OAP_LOADING;
+    pinned += state == OAP_LOADING || state == OAP_DOOMED || oap_word_pins(word) > 0;
+    const char *fault = validate_slot(shard, i, &used_units);
+    if (fault != NULL) {
+      return fault;
+    }
+  }
+  for (uint32_t i = shard->slot_free; i != 0; i = shard->slots[i].queue_next) {
+    if (i > shard->slot_top || free-- == 0) {
+      return "shard: chain of free slots broken";
+    }
+  }
+  oap_stats sum = {0};
+  for (int i = 0; i < OAP_STRIPES; i++) {
+    sum.chunks += shard->stripes[i].chunks;
+    sum.pinned_chunks += shard->stripes[i].pinned_chunks;
+  }
+  if (free != 0 || linked != visible) {
+    return "shard: slots lost";
+  }
+  if (used_units + shard->space.free_units != shard->capacity / OAP_ALIGNMENT) {
+    return "shard: space lost";
+  }
+  return published == sum.chunks && pinned == sum.pinned_chunks ? NULL : "shard: chunks miscounted";
+}
+
+const char *oap_shard_validate(oap_shard *shard) {
+  pthread_mutex_lock(&shard->lock);
+  uint32_t indexed = 0;
+  uint32_t queued = 0;
+  const char *fault = oap_space_validate(&shard->space);
+  if (fault == NULL) {
+    fault = oap_index_validate(&shard->index, shard->slot_top, &indexed);
+  }
+  if (fault == NULL) {
+    fault = oap_order_validate(&shard->order, shard->slot_top, &queued);
+  }
+  if (fault == NULL && indexed != queued) {
+    fault = "shard: index and policy disagree";
+  }
+  if (fault == NULL) {
+    fault = validate_slots(shard, indexed);
+  }
+  pthread_mutex_unlock(&shard->lock);
+  return fault;
+}

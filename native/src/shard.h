@@ -1,0 +1,79 @@
+/*
+ * A shard: a pool of its own over its part of the positions. Keys are spread over shards by hash,
+ * so that threads seldom meet; small pools have one. The lock guards everything but the slots'
+ * words and the stripes of counters.
+ */
+#ifndef OAP_SHARD_H
+#define OAP_SHARD_H
+
+#include "index.h"
+#include "policy.h"
+#include "space.h"
+
+#include <pthread.h>
+
+/* Counters of the lock-free paths, spread over cache lines by thread. Differences, so they may wrap
+ * below zero one by one; only their sums mean something. */
+typedef struct oap_stripe {
+  _Alignas(64) _Atomic uint64_t hits;
+  _Atomic uint64_t misses;
+  _Atomic uint64_t publishes;
+  _Atomic uint64_t chunks;
+  _Atomic uint64_t pinned_chunks;
+  _Atomic uint64_t pinned_bytes;
+} oap_stripe;
+
+#define OAP_STRIPES 16
+
+typedef struct oap_shard {
+  pthread_mutex_t lock;
+  oap_index index;
+  oap_space space;
+  oap_order order;
+  oap_slot *slots;
+  uint32_t slot_limit;
+  uint32_t slot_top;  /* slots ever used */
+  uint32_t slot_free; /* chain of slots to be used again */
+  uint32_t number;
+  bool retired; /* takes no more reservations */
+  uint64_t capacity;
+  uint64_t most_bytes; /* the largest chunk an empty shard takes */
+  uint32_t *regions;   /* first extent of each */
+  uint32_t region_count;
+  unsigned char *const *windows;
+  void *table;
+  uint64_t table_bytes;
+  oap_stats counted; /* what is counted under the lock */
+  oap_stripe stripes[OAP_STRIPES];
+} oap_shard;
+
+/* A shard over the positions from..from+bytes. 0 or -errno. */
+int oap_shard_open(oap_shard *shard, uint32_t number, uint64_t from, uint64_t bytes,
+                   const oap_policy *policy, unsigned char *const *windows);
+void oap_shard_close(oap_shard *shard);
+
+/* As in oap_pool.h, for keys that belong to this shard. */
+int oap_shard_reserve(oap_shard *shard, const uint64_t key[4], uint64_t hash, uint64_t bytes,
+                      oap_chunk *out);
+int oap_shard_publish(oap_shard *shard, const oap_chunk *chunk);
+int oap_shard_abandon(oap_shard *shard, const oap_chunk *chunk);
+int oap_shard_pin(oap_shard *shard, const uint64_t key[4], uint64_t hash, oap_chunk *out);
+int oap_shard_unpin(oap_shard *shard, const oap_chunk *chunk);
+bool oap_shard_is_held(oap_shard *shard, const uint64_t key[4], uint64_t hash);
+int oap_shard_drop(oap_shard *shard, const uint64_t key[4], uint64_t hash);
+uint64_t oap_shard_drop_file(oap_shard *shard, uint64_t high, uint64_t low);
+uint64_t oap_shard_clear(oap_shard *shard);
+void oap_shard_set_retired(oap_shard *shard, bool retired);
+
+/* Adds this shard's figures. */
+void oap_shard_stats(oap_shard *shard, oap_stats *sum);
+uint64_t oap_shard_pinned(oap_shard *shard, uint64_t *bytes);
+const char *oap_shard_validate(oap_shard *shard);
+
+/* The calling thread's counters. */
+oap_stripe *oap_shard_stripe(oap_shard *shard);
+
+/* Under the lock: whether room for so many units can be made, given what is pinned now. */
+bool oap_shard_can_make_room(oap_shard *shard, uint64_t units);
+
+#endif

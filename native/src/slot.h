@@ -1,0 +1,130 @@
+/*
+ * The slot: all that the pool knows of one chunk, in a table of fixed slots apart from the data.
+ *
+ * Slots refer to each other by number (0 is "none") and to data by position, never by pointer, so
+ * that the table means the same wherever it is mapped.
+ *
+ * The word is the only part that changes while a chunk is visible. It holds, in one atomic:
+ *
+ *   generation (32) | unused (3) | uses (2) | state (3) | pins (24)
+ *
+ *   FREE -reserve-> LOADING -publish-> PUBLISHED -evict, drop without pins-> FREE
+ *                      |                   '-drop with pins-> DROPPED -last unpin-> FREE
+ *                      |-abandon-> FREE
+ *                      '-drop-> DOOMED -publish-> DROPPED, -abandon-> FREE
+ *
+ * The generation grows each time the slot is reserved. A reader looks at key and chain without a
+ * lock and takes his pin with a compare-and-swap on the word: it succeeds only if generation and
+ * state, and with them everything he has read, still stand. Writers hold the shard's lock, except
+ * for publish, pin and unpin.
+ */
+#ifndef OAP_SLOT_H
+#define OAP_SLOT_H
+
+#include "oap_pool.h"
+
+#include <stdatomic.h>
+
+enum oap_state { OAP_FREE, OAP_LOADING, OAP_DOOMED, OAP_PUBLISHED, OAP_DROPPED };
+
+#define OAP_PINS_MASK UINT64_C(0xFFFFFF)
+#define OAP_STATE_SHIFT 24
+#define OAP_STATE_MASK (UINT64_C(7) << OAP_STATE_SHIFT)
+#define OAP_USES_SHIFT 27
+#define OAP_MAX_USES 3
+#define OAP_USES_MASK (UINT64_C(3) << OAP_USES_SHIFT)
+#define OAP_GENERATION_SHIFT 32
+
+typedef struct oap_slot {
+  /* First cache line: all that a hit on a chunk of one piece touches. */
+  _Atomic uint64_t word;
+  _Atomic uint64_t key[4];
+  _Atomic uint32_t next; /* in the hash chain; stays as it is while the slot is free */
+  _Atomic uint32_t hash;
+  uint64_t bytes;
+  uint64_t position; /* of the first piece */
+  /* Second line. */
+  uint64_t piece_bytes[OAP_MAX_PIECES];
+  uint64_t more_positions[OAP_MAX_PIECES - 1];
+  uint32_t pieces;
+  uint32_t queue; /* which of the policy's queues it stands in */
+  /* Third line. */
+  uint32_t extent[OAP_MAX_PIECES];
+  uint32_t queue_previous;
+  uint32_t queue_next; /* also links the free slots */
+  uint32_t file_previous;
+  uint32_t file_next;
+  uint64_t checksum; /* of key, bytes, pieces and generation */
+  uint64_t stamp;    /* the policy's own */
+  uint64_t unused[2];
+} oap_slot;
+
+_Static_assert(sizeof(oap_slot) == 192, "a slot is three cache lines");
+
+static inline uint32_t oap_word_generation(uint64_t word) {
+  return (uint32_t)(word >> OAP_GENERATION_SHIFT);
+}
+
+static inline enum oap_state oap_word_state(uint64_t word) {
+  return (enum oap_state)((word & OAP_STATE_MASK) >> OAP_STATE_SHIFT);
+}
+
+static inline uint64_t oap_word_pins(uint64_t word) { return word & OAP_PINS_MASK; }
+
+static inline unsigned oap_word_uses(uint64_t word) {
+  return (unsigned)((word & OAP_USES_MASK) >> OAP_USES_SHIFT);
+}
+
+static inline uint64_t oap_word_with_state(uint64_t word, enum oap_state state) {
+  return (word & ~OAP_STATE_MASK) | ((uint64_t)state << OAP_STATE_SHIFT);
+}
+
+static inline uint64_t oap_word_with_uses(uint64_t word, unsigned uses) {
+  return (word & ~OAP_USES_MASK) | ((uint64_t)uses << OAP_USES_SHIFT);
+}
+
+/* The word of a slot that becomes free. */
+static inline uint64_t oap_word_freed(uint64_t word) {
+  return (uint64_t)oap_word_generation(word) << OAP_GENERATION_SHIFT;
+}
+
+/* The word of a free slot that becomes reserved. */
+static inline uint64_t oap_word_reserved(uint64_t word) {
+  return oap_word_with_state((uint64_t)(oap_word_generation(word) + 1) << OAP_GENERATION_SHIFT,
+                             OAP_LOADING);
+}
+
+static inline uint64_t oap_slot_piece_position(const oap_slot *slot, uint32_t i) {
+  return i == 0 ? slot->position : slot->more_positions[i - 1];
+}
+
+/* Spreads the bits of a number over all 64 (the finalizer of Stafford's Mix13). */
+static inline uint64_t oap_mix(uint64_t x) {
+  x ^= x >> 30;
+  x *= UINT64_C(0xbf58476d1ce4e5b9);
+  x ^= x >> 27;
+  x *= UINT64_C(0x94d049bb133111eb);
+  return x ^ (x >> 31);
+}
+
+static inline uint64_t oap_file_hash(uint64_t high, uint64_t low) {
+  return oap_mix(high ^ oap_mix(low + UINT64_C(0x9e3779b97f4a7c15)));
+}
+
+static inline uint64_t oap_key_hash(const uint64_t key[4]) {
+  uint64_t h = oap_file_hash(key[0], key[1]);
+  h = oap_mix(h ^ key[2]);
+  return oap_mix(h + UINT64_C(0x9e3779b97f4a7c15) + key[3]);
+}
+
+static inline void oap_key_words(const oap_key *key, uint64_t words[4]) {
+  words[0] = key->file_high;
+  words[1] = key->file_low;
+  words[2] = ((uint64_t)key->row_group << 32) | key->column;
+  words[3] = key->representation;
+}
+
+/* Checksum over what a slot says of its chunk. The caller holds the lock, or a pin. */
+uint64_t oap_slot_checksum(const oap_slot *slot);
+
+#endif

@@ -1,0 +1,283 @@
+/* Space: see space.h. */
+#include "space.h"
+
+/* How many extents of one bin are looked at for the best fit. Keeps a search short when thousands
+ * of extents have about the same size; those beyond differ by less than one bin's width. */
+#define SEARCH_DEPTH 32
+
+static unsigned log2_floor(uint32_t x) { return 31U - (unsigned)__builtin_clz(x); }
+
+/* Bins are exact below 16 units, then 16 per doubling. */
+static unsigned bin_of(uint32_t units) {
+  if (units < OAP_BINS_PER_DOUBLING) {
+    return units;
+  }
+  unsigned power = log2_floor(units);
+  unsigned mantissa = (units >> (power - 4)) & (OAP_BINS_PER_DOUBLING - 1);
+  return (power - 3) * OAP_BINS_PER_DOUBLING + mantissa;
+}
+
+static void bin_insert(oap_space *space, uint32_t e) {
+  oap_extent *extent = &space->extents[e];
+  unsigned bin = bin_of(extent->units);
+  extent->bin_previous = 0;
+  extent->bin_next = space->bins[bin];
+  if (extent->bin_next != 0) {
+    space->extents[extent->bin_next].bin_previous = e;
+  }
+  space->bins[bin] = e;
+  space->bitmap[bin / 64] |= UINT64_C(1) << (bin % 64);
+  space->free_units += extent->units;
+}
+
+static void bin_remove(oap_space *space, uint32_t e) {
+  oap_extent *extent = &space->extents[e];
+  unsigned bin = bin_of(extent->units);
+  if (extent->bin_previous != 0) {
+    space->extents[extent->bin_previous].bin_next = extent->bin_next;
+  } else {
+    space->bins[bin] = extent->bin_next;
+    if (extent->bin_next == 0) {
+      space->bitmap[bin / 64] &= ~(UINT64_C(1) << (bin % 64));
+    }
+  }
+  if (extent->bin_next != 0) {
+    space->extents[extent->bin_next].bin_previous = extent->bin_previous;
+  }
+  extent->bin_previous = 0;
+  extent->bin_next = 0;
+  space->free_units -= extent->units;
+}
+
+static uint32_t describe(oap_space *space) {
+  uint32_t e = space->unused;
+  if (e != 0) {
+    space->unused = space->extents[e].next;
+  } else {
+    e = ++space->top;
+  }
+  space->spare--;
+  return e;
+}
+
+static void forget(oap_space *space, uint32_t e) {
+  space->extents[e] = (oap_extent){.next = space->unused};
+  space->unused = e;
+  space->spare++;
+}
+
+void oap_space_init(oap_space *space, oap_extent *table, uint32_t limit) {
+  *space = (oap_space){.extents = table, .limit = limit, .spare = limit - 1};
+}
+
+uint32_t oap_space_add_region(oap_space *space, uint64_t position, uint64_t bytes) {
+  uint32_t e = describe(space);
+  space->extents[e] =
+      (oap_extent){.position = position, .units = (uint32_t)(bytes / OAP_ALIGNMENT)};
+  bin_insert(space, e);
+  return e;
+}
+
+/* First non-empty bin at or above; OAP_BINS if there is none. */
+static unsigned bin_at_or_above(const oap_space *space, unsigned bin) {
+  for (unsigned word = bin / 64; word < OAP_BINS / 64; word++) {
+    uint64_t bits = space->bitmap[word];
+    if (word == bin / 64) {
+      bits &= ~UINT64_C(0) << (bin % 64);
+    }
+    if (bits != 0) {
+      return word * 64 + (unsigned)__builtin_ctzll(bits);
+    }
+  }
+  return OAP_BINS;
+}
+
+/* Smallest extent of a bin with at least so many units, as far as the search goes. */
+static uint32_t best_in_bin(const oap_space *space, unsigned bin, uint32_t units) {
+  uint32_t best = 0;
+  uint32_t e = space->bins[bin];
+  for (int i = 0; e != 0 && i < SEARCH_DEPTH; i++, e = space->extents[e].bin_next) {
+    uint32_t have = space->extents[e].units;
+    if (have >= units && (best == 0 || have < space->extents[best].units)) {
+      best = e;
+      if (have == units) {
+        break;
+      }
+    }
+  }
+  return best;
+}
+
+static uint32_t best_fit(const oap_space *space, uint64_t units) {
+  if (units > OAP_WINDOW_BYTES / OAP_ALIGNMENT) {
+    return 0;
+  }
+  unsigned bin = bin_at_or_above(space, bin_of((uint32_t)units));
+  while (bin < OAP_BINS) {
+    uint32_t e = best_in_bin(space, bin, (uint32_t)units);
+    if (e != 0) {
+      return e;
+    }
+    bin = bin_at_or_above(space, bin + 1);
+  }
+  return 0;
+}
+
+/* The largest free extent, as far as the search in its bin goes; 0 if nothing is free. */
+static uint32_t largest(const oap_space *space) {
+  for (unsigned word = OAP_BINS / 64; word-- > 0;) {
+    if (space->bitmap[word] == 0) {
+      continue;
+    }
+    unsigned bin = word * 64 + 63U - (unsigned)__builtin_clzll(space->bitmap[word]);
+    uint32_t best = space->bins[bin];
+    uint32_t e = space->extents[best].bin_next;
+    for (int i = 1; e != 0 && i < SEARCH_DEPTH; i++, e = space->extents[e].bin_next) {
+      if (space->extents[e].units > space->extents[best].units) {
+        best = e;
+      }
+    }
+    return best;
+  }
+  return 0;
+}
+
+/* Cuts a free extent that has left its bin: the first units stay, the rest becomes free. */
+static void split(oap_space *space, uint32_t e, uint32_t units) {
+  uint32_t rest = describe(space);
+  oap_extent *extent = &space->extents[e];
+  space->extents[rest] = (oap_extent){
+      .position = extent->position + (uint64_t)units * OAP_ALIGNMENT,
+      .units = extent->units - units,
+      .previous = e,
+      .next = extent->next,
+  };
+  if (extent->next != 0) {
+    space->extents[extent->next].previous = rest;
+  }
+  extent->next = rest;
+  extent->units = units;
+  bin_insert(space, rest);
+}
+
+uint32_t oap_space_take(oap_space *space, uint32_t owner, uint64_t units, uint32_t most_pieces,
+                        uint32_t extents[OAP_MAX_PIECES]) {
+  if (units > space->free_units || space->spare == 0) {
+    return 0;
+  }
+  /* Whole extents, largest first, until the remainder fits into one: the fewest pieces there can
+   * be, and at most one extent is cut. */
+  uint64_t left = units;
+  uint32_t count = 0;
+  for (;;) {
+    uint32_t e = best_fit(space, left);
+    bool last = e != 0;
+    if (!last && count + 1 < most_pieces) {
+      e = largest(space);
+    }
+    if (e == 0) {
+      while (count > 0) {
+        bin_insert(space, extents[--count]);
+      }
+      return 0;
+    }
+    bin_remove(space, e);
+    extents[count++] = e;
+    if (last) {
+      break;
+    }
+    left -= space->extents[e].units;
+  }
+  if (space->extents[extents[count - 1]].units > left) {
+    split(space, extents[count - 1], (uint32_t)left);
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    space->extents[extents[i]].owner = owner;
+  }
+  return count;
+}
+
+/* Joins a free extent that is in no bin with the one after it, which has left its bin. */
+static void join(oap_space *space, uint32_t e, uint32_t after) {
+  oap_extent *extent = &space->extents[e];
+  extent->units += space->extents[after].units;
+  extent->next = space->extents[after].next;
+  if (extent->next != 0) {
+    space->extents[extent->next].previous = e;
+  }
+  forget(space, after);
+}
+
+void oap_space_give(oap_space *space, uint32_t extent) {
+  space->extents[extent].owner = 0;
+  uint32_t next = space->extents[extent].next;
+  if (next != 0 && space->extents[next].owner == 0) {
+    bin_remove(space, next);
+    join(space, extent, next);
+  }
+  uint32_t previous = space->extents[extent].previous;
+  if (previous != 0 && space->extents[previous].owner == 0) {
+    bin_remove(space, previous);
+    join(space, previous, extent);
+    extent = previous;
+  }
+  bin_insert(space, extent);
+}
+
+static const char *validate_bin(const oap_space *space, unsigned bin, uint64_t *units,
+                                uint32_t *count) {
+  uint32_t previous = 0;
+  for (uint32_t e = space->bins[bin]; e != 0; e = space->extents[e].bin_next) {
+    if (e > space->top || space->extents[e].owner != 0 || bin_of(space->extents[e].units) != bin) {
+      return "space: extent in a bin that is not its own";
+    }
+    if (space->extents[e].bin_previous != previous) {
+      return "space: bin chain broken";
+    }
+    previous = e;
+    *units += space->extents[e].units;
+    if (++*count > space->top) {
+      return "space: bin chain is a loop";
+    }
+  }
+  bool marked = (space->bitmap[bin / 64] >> (bin % 64) & 1) != 0;
+  return marked == (space->bins[bin] != 0) ? NULL : "space: bitmap disagrees with bin";
+}
+
+const char *oap_space_validate(const oap_space *space) {
+  uint64_t units = 0;
+  uint32_t in_bins = 0;
+  for (unsigned bin = 0; bin < OAP_BINS; bin++) {
+    const char *fault = validate_bin(space, bin, &units, &in_bins);
+    if (fault != NULL) {
+      return fault;
+    }
+  }
+  if (units != space->free_units) {
+    return "space: free units miscounted";
+  }
+  uint32_t described = 0;
+  uint32_t free = 0;
+  for (uint32_t e = 1; e <= space->top; e++) {
+    const oap_extent *extent = &space->extents[e];
+    if (extent->units == 0) {
+      continue; /* not in use */
+    }
+    described++;
+    free += extent->owner == 0;
+    if (extent->next != 0) {
+      const oap_extent *next = &space->extents[extent->next];
+      if (next->previous != e ||
+          next->position != extent->position + (uint64_t)extent->units * OAP_ALIGNMENT) {
+        return "space: extents do not tile their region";
+      }
+      if (extent->owner == 0 && next->owner == 0) {
+        return "space: free neighbours are not joined";
+      }
+    }
+  }
+  if (free != in_bins) {
+    return "space: free extent in no bin";
+  }
+  return described + space->spare == space->limit - 1 ? NULL : "space: descriptions miscounted";
+}

@@ -1,0 +1,66 @@
+/* See check.h. */
+#include "check.h"
+
+uint64_t check_seed;
+
+oap_key key_numbered(uint64_t file, uint32_t row_group, uint32_t column) {
+  return (oap_key){
+      .file_high = file * UINT64_C(0x9e3779b97f4a7c15),
+      .file_low = file,
+      .row_group = row_group,
+      .column = column,
+  };
+}
+
+static uint64_t pattern(const oap_key *key, uint64_t bytes, uint64_t at) {
+  uint64_t state = key->file_low * 31 + key->row_group * UINT64_C(1000003) + key->column +
+                   key->representation * 7919 + bytes * 131 + at;
+  return random_next(&state);
+}
+
+/* Every piece starts at a multiple of 64 bytes of the chunk, so whole numbers never straddle. */
+void chunk_fill(const oap_key *key, const oap_chunk *chunk) {
+  uint64_t at = 0;
+  for (uint32_t i = 0; i < chunk->pieces; i++) {
+    const oap_piece *piece = &chunk->piece[i];
+    for (uint64_t j = 0; j < piece->bytes; j += 8, at += 8) {
+      uint64_t number = pattern(key, chunk->bytes, at);
+      memcpy(piece->data + j, &number, piece->bytes - j < 8 ? piece->bytes - j : 8);
+    }
+  }
+}
+
+bool chunk_is_right(const oap_key *key, const oap_chunk *chunk) {
+  uint64_t at = 0;
+  uint64_t bytes = 0;
+  if (chunk->pieces < 1 || chunk->pieces > OAP_MAX_PIECES) {
+    return false;
+  }
+  for (uint32_t i = 0; i < chunk->pieces; i++) {
+    const oap_piece *piece = &chunk->piece[i];
+    if ((uintptr_t)piece->data % OAP_ALIGNMENT != 0 ||
+        piece->position / OAP_WINDOW_BYTES !=
+            (piece->position + piece->bytes - 1) / OAP_WINDOW_BYTES) {
+      return false;
+    }
+    for (uint64_t j = 0; j < piece->bytes; j += 8, at += 8) {
+      uint64_t number = pattern(key, chunk->bytes, at);
+      if (memcmp(piece->data + j, &number, piece->bytes - j < 8 ? piece->bytes - j : 8) != 0) {
+        return false;
+      }
+    }
+    bytes += piece->bytes;
+  }
+  return bytes == chunk->bytes;
+}
+
+int chunk_put(oap_pool *pool, const oap_key *key, uint64_t bytes) {
+  oap_chunk chunk;
+  int result = oap_pool_reserve(pool, key, bytes, &chunk);
+  if (result == 0) {
+    chunk_fill(key, &chunk);
+    CHECK(oap_pool_publish(pool, &chunk) == 0);
+    CHECK(oap_pool_unpin(pool, &chunk) == 0);
+  }
+  return result;
+}

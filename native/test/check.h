@@ -1,0 +1,81 @@
+/* What every test uses: a check that names its place and the seed, a random source, and chunk
+ * contents that are a function of key and length, so that every read verifies itself. */
+#ifndef OAP_CHECK_H
+#define OAP_CHECK_H
+
+#include "oap_pool.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+extern uint64_t check_seed;
+
+#define CHECK(condition)                                                                           \
+  do {                                                                                             \
+    if (!(condition)) {                                                                            \
+      fprintf(stderr, "%s:%d: failed with seed %llu: %s\n", __FILE__, __LINE__,                    \
+              (unsigned long long)check_seed, #condition);                                         \
+      abort();                                                                                     \
+    }                                                                                              \
+  } while (0)
+
+#define CHECK_VALID(pool)                                                                          \
+  do {                                                                                             \
+    const char *fault_ = oap_pool_validate(pool);                                                  \
+    if (fault_ != NULL) {                                                                          \
+      fprintf(stderr, "%s:%d: invalid with seed %llu: %s\n", __FILE__, __LINE__,                   \
+              (unsigned long long)check_seed, fault_);                                             \
+      abort();                                                                                     \
+    }                                                                                              \
+  } while (0)
+
+/* SplitMix64 (Steele et al., 2014). */
+static inline uint64_t random_next(uint64_t *state) {
+  uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return z ^ (z >> 31);
+}
+
+static inline uint64_t random_below(uint64_t *state, uint64_t bound) {
+  return random_next(state) % bound;
+}
+
+/* Between low and high, all orders of magnitude alike; odd sizes and exact powers both come. */
+static inline uint64_t random_size(uint64_t *state, uint64_t low, uint64_t high) {
+  uint64_t size = high;
+  for (uint64_t doublings = random_below(state, 64); doublings > 0 && size / 2 >= low;
+       doublings--) {
+    size /= 2;
+  }
+  return random_below(state, 4) == 0 ? size : low + random_below(state, size - low + 1);
+}
+
+/* The seed: the first argument, else the environment's OAP_SEED, else the clock. Printed. */
+static inline void check_start(int argc, char **argv) {
+  const char *given = argc > 1 ? argv[1] : getenv("OAP_SEED");
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  check_seed = given != NULL ? strtoull(given, NULL, 10)
+                             : (uint64_t)now.tv_sec * 1000000007u + (uint64_t)now.tv_nsec;
+  printf("%s: seed %llu\n", argv[0], (unsigned long long)check_seed);
+  fflush(stdout);
+}
+
+/* Runs of a test: the environment's OAP_RUNS, or so many. */
+static inline uint64_t check_runs(uint64_t usual) {
+  const char *given = getenv("OAP_RUNS");
+  return given != NULL ? strtoull(given, NULL, 10) : usual;
+}
+
+oap_key key_numbered(uint64_t file, uint32_t row_group, uint32_t column);
+void chunk_fill(const oap_key *key, const oap_chunk *chunk);
+bool chunk_is_right(const oap_key *key, const oap_chunk *chunk);
+
+/* Reserves, fills, publishes and unpins; the result of reserve. */
+int chunk_put(oap_pool *pool, const oap_key *key, uint64_t bytes);
+
+#endif

@@ -1,0 +1,288 @@
+package io.oap.cache.pool;
+
+import io.oap.common.ChunkKey;
+import io.oap.common.FileId;
+import java.lang.ref.Cleaner;
+import java.lang.ref.Reference;
+import java.nio.ByteBuffer;
+import java.nio.charset.Charset;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A fixed amount of off-heap memory that holds column chunks; the Java face of
+ * native/include/oap_pool.h, where the rules stand.
+ *
+ * <p>Thread-safe, {@link #close} included: a closed pool answers like an empty one without room. A
+ * hit ({@link #pin}) takes no lock and allocates one object.
+ */
+public final class ColumnPool implements AutoCloseable {
+
+  /** No piece crosses a multiple of this position, so one buffer per window reaches all pieces. */
+  static final long WINDOW_BYTES = 1L << 30;
+
+  private static final Cleaner CLEANER = Cleaner.create();
+
+  private final long pool;
+  private final ByteBuffer[] windows;
+  private final ByteBuffer[] readOnlyWindows;
+  private volatile boolean closed;
+
+  private ColumnPool(long pool) {
+    this.pool = pool;
+    List<ByteBuffer> list = new ArrayList<>();
+    for (ByteBuffer w = NativePool.window(pool, 0); w != null; ) {
+      list.add(w);
+      w = NativePool.window(pool, list.size());
+    }
+    windows = list.toArray(ByteBuffer[]::new);
+    readOnlyWindows = list.stream().map(ByteBuffer::asReadOnlyBuffer).toArray(ByteBuffer[]::new);
+    // close() gives the memory back; the tables go when no thread can be in a call any more.
+    CLEANER.register(this, () -> NativePool.close(pool));
+  }
+
+  /**
+   * Opens a pool. Loads the native library if need be.
+   *
+   * @throws PoolException when the library cannot be loaded or the memory cannot be had
+   */
+  public static ColumnPool open(PoolOptions options) throws PoolException {
+    NativeLibrary.ensureLoaded();
+    byte[] path = null;
+    if (options.file() != null) {
+      path = (options.file() + "\0").getBytes(Charset.forName(fileNameEncoding()));
+    }
+    long[] pool = new long[1];
+    int error =
+        -NativePool.open(options.capacityBytes(), path, options.policy(), options.shards(), pool);
+    if (error != 0) {
+      throw new PoolException(error, openFault(options, error));
+    }
+    return new ColumnPool(pool[0]);
+  }
+
+  private static String fileNameEncoding() {
+    return System.getProperty("sun.jnu.encoding", "UTF-8");
+  }
+
+  private static String openFault(PoolOptions options, int error) {
+    String where = options.file() == null ? "anonymous memory" : options.file().toString();
+    String advice =
+        switch (error) {
+          case Errno.ENOSPC -> "there is no room for it; choose a smaller size or another path";
+          case Errno.ENOMEM -> "there is not that much memory; choose a smaller size";
+          case Errno.EINVAL ->
+              "the size is below 64 KiB per shard, the shards are no power of two, or there is no"
+                  + " policy "
+                  + options.policy();
+          case Errno.ENOTDIR, Errno.ENOENT -> "the path must be a directory that exists";
+          case Errno.EACCES -> "this user must be able to write there";
+          case Errno.EMFILE -> "the process has too many files open";
+          default -> "the system refused it";
+        };
+    return "Cannot open a pool of "
+        + options.capacityBytes()
+        + " bytes in "
+        + where
+        + ": "
+        + advice
+        + " ("
+        + NativePool.errorText(error)
+        + ", errno "
+        + error
+        + ")";
+  }
+
+  /**
+   * Asks for memory for a chunk that is to be loaded. Makes room by evicting if need be.
+   *
+   * @param bytes length of the chunk, at least 1
+   * @return never null; {@link Reservation#outcome} says what came of it
+   */
+  public Reservation reserve(ChunkKey key, long bytes) {
+    if (bytes < 1) {
+      throw new IllegalArgumentException("a chunk has at least one byte, got " + bytes);
+    }
+    if (closed) {
+      return new Reservation(Reservation.Outcome.NO_ROOM);
+    }
+    ChunkMemory memory = ChunkMemory.ofThread();
+    int error =
+        -NativePool.reserve(
+            pool,
+            key.file().high(),
+            key.file().low(),
+            groupAndColumn(key),
+            key.representation(),
+            bytes,
+            memory.address);
+    Reference.reachabilityFence(this);
+    return switch (error) {
+      case 0 -> new Reservation(this, memory);
+      case Errno.EEXIST -> new Reservation(Reservation.Outcome.PRESENT);
+      case Errno.EINPROGRESS -> new Reservation(Reservation.Outcome.LOADING);
+      case Errno.EFBIG -> new Reservation(Reservation.Outcome.TOO_LARGE);
+      case Errno.EAGAIN -> new Reservation(Reservation.Outcome.NOT_ADMITTED);
+      case Errno.ENOSPC, Errno.ESHUTDOWN -> new Reservation(Reservation.Outcome.NO_ROOM);
+      default -> throw fault("reserve", error);
+    };
+  }
+
+  /** Pins a published chunk and counts a use of it; null when it is not held. */
+  public Pin pin(ChunkKey key) {
+    if (closed) {
+      return null;
+    }
+    ChunkMemory memory = ChunkMemory.ofThread();
+    int result =
+        NativePool.pin(
+            pool,
+            key.file().high(),
+            key.file().low(),
+            groupAndColumn(key),
+            key.representation(),
+            memory.address);
+    Reference.reachabilityFence(this);
+    return result == 0 ? new Pin(this, memory) : null;
+  }
+
+  /** Whether a chunk is published. Does not count as a use. */
+  public boolean isHeld(ChunkKey key) {
+    FileId file = key.file();
+    boolean held =
+        !closed
+            && NativePool.isHeld(
+                pool, file.high(), file.low(), groupAndColumn(key), key.representation());
+    Reference.reachabilityFence(this);
+    return held;
+  }
+
+  /**
+   * Makes a chunk invisible at once and frees it with its last pin. One that is being loaded will
+   * be seen by its loader only.
+   *
+   * @return whether it was published or being loaded
+   */
+  public boolean drop(ChunkKey key) {
+    FileId file = key.file();
+    boolean dropped =
+        !closed
+            && NativePool.drop(
+                    pool, file.high(), file.low(), groupAndColumn(key), key.representation())
+                == 0;
+    Reference.reachabilityFence(this);
+    return dropped;
+  }
+
+  /** Drops every chunk of a file; returns how many there were. */
+  public long drop(FileId file) {
+    long dropped = closed ? 0 : NativePool.dropFile(pool, file.high(), file.low());
+    Reference.reachabilityFence(this);
+    return dropped;
+  }
+
+  /** Drops every chunk. */
+  public void clear() {
+    if (!closed) {
+      NativePool.clear(pool);
+    }
+    Reference.reachabilityFence(this);
+  }
+
+  /** Figures since open; also those of a closed pool. */
+  public PoolStats stats() {
+    long[] figures = new long[PoolStats.COUNT];
+    NativePool.stats(pool, figures);
+    Reference.reachabilityFence(this);
+    return PoolStats.of(figures);
+  }
+
+  /**
+   * Checks the pool's inner structure, for tests. No other thread may use the pool meanwhile.
+   *
+   * @throws IllegalStateException saying what is wrong
+   */
+  public void validate() {
+    String fault = NativePool.validate(pool);
+    Reference.reachabilityFence(this);
+    if (fault != null) {
+      throw new IllegalStateException(fault);
+    }
+  }
+
+  /**
+   * Empties the pool and gives its memory back to the system. Further calls do nothing.
+   *
+   * @throws PoolException with EBUSY, while pins or reservations are open; the pool stays open
+   */
+  @Override
+  public synchronized void close() {
+    if (closed) {
+      return;
+    }
+    int error = -NativePool.retire(pool);
+    if (error == Errno.EBUSY) {
+      throw new PoolException(
+          error,
+          "Cannot close the pool: "
+              + stats().pinnedChunks()
+              + " chunks are pinned or reserved; close every Pin and Reservation first");
+    }
+    if (error != 0) {
+      throw fault("close", error);
+    }
+    closed = true;
+  }
+
+  ByteBuffer[] windows() {
+    return windows;
+  }
+
+  ByteBuffer[] readOnlyWindows() {
+    return readOnlyWindows;
+  }
+
+  void publish(Reservation reservation) {
+    int error =
+        -NativePool.publish(
+            pool, reservation.slotAndGeneration, reservation.shard, reservation.length);
+    Reference.reachabilityFence(this);
+    if (error != 0) {
+      throw fault("publish", error);
+    }
+  }
+
+  void abandon(Reservation reservation) {
+    int error =
+        -NativePool.abandon(
+            pool, reservation.slotAndGeneration, reservation.shard, reservation.length);
+    Reference.reachabilityFence(this);
+    if (error != 0) {
+      throw fault("abandon", error);
+    }
+  }
+
+  void unpin(Pin pin) {
+    int error = -NativePool.unpin(pool, pin.slotAndGeneration, pin.shard, pin.length);
+    Reference.reachabilityFence(this);
+    if (error != 0) {
+      throw fault("unpin", error);
+    }
+  }
+
+  private static long groupAndColumn(ChunkKey key) {
+    return (long) key.rowGroup() << 32 | key.column();
+  }
+
+  private static PoolException fault(String what, int error) {
+    return new PoolException(
+        error,
+        "The pool cannot "
+            + what
+            + ": "
+            + NativePool.errorText(error)
+            + " (errno "
+            + error
+            + "); this is a defect of OAP, please report it");
+  }
+}

@@ -1,0 +1,59 @@
+package io.oap.cache.pool;
+
+import java.nio.ByteBuffer;
+
+/**
+ * The C functions of native/include/oap_pool.h, as native/src/oap_jni.c registers them. Results are
+ * 0 or a negative error number; a key travels as four longs, the third holding row group and
+ * column; {@code out} is the address of {@link ChunkMemory}.
+ */
+final class NativePool {
+
+  private NativePool() {}
+
+  static native String version();
+
+  static native String errorText(int errno);
+
+  static native long address(ByteBuffer buffer);
+
+  static native int open(long capacity, byte[] path, String policy, int shards, long[] out);
+
+  static native int retire(long pool);
+
+  static native int close(long pool);
+
+  static native ByteBuffer window(long pool, int i);
+
+  static native int reserve(
+      long pool,
+      long high,
+      long low,
+      long groupAndColumn,
+      long representation,
+      long bytes,
+      long out);
+
+  static native int publish(long pool, long slotAndGeneration, int shard, long bytes);
+
+  static native int abandon(long pool, long slotAndGeneration, int shard, long bytes);
+
+  static native int pin(
+      long pool, long high, long low, long groupAndColumn, long representation, long out);
+
+  static native int unpin(long pool, long slotAndGeneration, int shard, long bytes);
+
+  static native boolean isHeld(
+      long pool, long high, long low, long groupAndColumn, long representation);
+
+  static native int drop(
+      long pool, long high, long low, long groupAndColumn, long representation);
+
+  static native long dropFile(long pool, long high, long low);
+
+  static native long clear(long pool);
+
+  static native void stats(long pool, long[] out);
+
+  static native String validate(long pool);
+}

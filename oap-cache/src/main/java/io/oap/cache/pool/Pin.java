@@ -1,0 +1,47 @@
+package io.oap.cache.pool;
+
+import java.nio.ByteBuffer;
+
+/**
+ * A published chunk, held in place for reading. Threads may share it; any of them may close it,
+ * once none of them reads any more: slices point into the pool's memory, which is given to other
+ * chunks after the last pin of a chunk has ended.
+ */
+public final class Pin extends HeldChunk implements AutoCloseable {
+
+  Pin(ColumnPool pool, ChunkMemory memory) {
+    super(pool, memory);
+  }
+
+  Pin(Reservation published) {
+    super(published);
+  }
+
+  /** Length of the chunk. */
+  public long bytes() {
+    return length;
+  }
+
+  /** In how many pieces the chunk lies, 1 to 4; their lengths add up to {@link #bytes()}. */
+  public int pieces() {
+    return count();
+  }
+
+  /**
+   * A new read-only, direct, big-endian buffer over piece i. Its memory starts at a multiple of 64
+   * bytes. Not to be touched after {@link #close()}.
+   *
+   * @throws IllegalStateException when this pin has ended
+   */
+  public ByteBuffer piece(int i) {
+    return slice(i, pool.readOnlyWindows());
+  }
+
+  /** Ends the pin. Further calls do nothing. */
+  @Override
+  public void close() {
+    if (end()) {
+      pool.unpin(this);
+    }
+  }
+}

@@ -1,0 +1,24 @@
+package io.oap.cache.pool;
+
+/** The pool could not do what was asked; the message says what, where and what to do. */
+public final class PoolException extends RuntimeException {
+
+  private static final long serialVersionUID = 1;
+
+  private final int errno;
+
+  PoolException(int errno, String message) {
+    super(message);
+    this.errno = errno;
+  }
+
+  PoolException(int errno, String message, Throwable cause) {
+    super(message, cause);
+    this.errno = errno;
+  }
+
+  /** The system's error number (Linux), or 0 when the fault was not the system's. */
+  public int errno() {
+    return errno;
+  }
+}

@@ -1,0 +1,53 @@
+package io.oap.cache.pool;
+
+/**
+ * Figures of a pool since it was opened, at one moment; exact when no other thread uses it.
+ *
+ * @param capacityBytes bytes for chunks
+ * @param usedBytes bytes that belong to chunks, with what rounding to 64 adds
+ * @param pinnedBytes bytes of chunks that are pinned at least once, or reserved
+ * @param pinnedChunks how many those are
+ * @param chunks published and not dropped
+ * @param hits calls of pin that found their chunk
+ * @param misses calls of pin that did not
+ * @param publishes chunks published
+ * @param abandons reservations given back
+ * @param evictions chunks removed to make room
+ * @param evictedBytes their bytes
+ * @param drops chunks removed by drop and clear
+ * @param refusedPresent reservations answered PRESENT
+ * @param refusedLoading reservations answered LOADING
+ * @param refusedNoRoom reservations answered NO_ROOM
+ * @param refusedTooLarge reservations answered TOO_LARGE
+ * @param refusedNotAdmitted reservations answered NOT_ADMITTED
+ * @param metadataBytes memory that the pool's own tables occupy
+ */
+public record PoolStats(
+    long capacityBytes,
+    long usedBytes,
+    long pinnedBytes,
+    long pinnedChunks,
+    long chunks,
+    long hits,
+    long misses,
+    long publishes,
+    long abandons,
+    long evictions,
+    long evictedBytes,
+    long drops,
+    long refusedPresent,
+    long refusedLoading,
+    long refusedNoRoom,
+    long refusedTooLarge,
+    long refusedNotAdmitted,
+    long metadataBytes) {
+
+  /** How many figures there are; their order is that of oap_stats in native/. */
+  static final int COUNT = 18;
+
+  static PoolStats of(long[] f) {
+    return new PoolStats(
+        f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9], f[10], f[11], f[12], f[13],
+        f[14], f[15], f[16], f[17]);
+  }
+}

@@ -1,0 +1,99 @@
+package io.oap.cache.pool;
+
+import java.nio.ByteBuffer;
+
+/**
+ * The answer to {@link ColumnPool#reserve}: memory for a chunk that is to be loaded, or why there
+ * is none. For use by one thread at a time.
+ *
+ * <pre>{@code
+ * try (Reservation reservation = pool.reserve(key, bytes)) {
+ *   if (reservation.outcome() == Reservation.Outcome.RESERVED) {
+ *     // fill reservation.piece(0) to reservation.piece(reservation.pieces() - 1)
+ *     return reservation.publish();
+ *   }
+ * }
+ * }</pre>
+ */
+public final class Reservation extends HeldChunk implements AutoCloseable {
+
+  /** What came of asking for memory. */
+  public enum Outcome {
+    /** There is memory: fill it and publish. */
+    RESERVED,
+    /** The chunk is published already: pin it. */
+    PRESENT,
+    /** Somebody else has reserved it and not yet published or given up. */
+    LOADING,
+    /** Pinned chunks leave no room, or the pool is closed. Nothing was evicted. */
+    NO_ROOM,
+    /** Larger than the pool can ever hold. Nothing was evicted. */
+    TOO_LARGE,
+    /** The chunks it would displace are worth more. Nothing was evicted. */
+    NOT_ADMITTED
+  }
+
+  private final Outcome outcome;
+
+  Reservation(ColumnPool pool, ChunkMemory memory) {
+    super(pool, memory);
+    outcome = Outcome.RESERVED;
+  }
+
+  Reservation(Outcome refusal) {
+    super();
+    outcome = refusal;
+  }
+
+  /** What came of asking; never changes. */
+  public Outcome outcome() {
+    return outcome;
+  }
+
+  /**
+   * In how many pieces the memory lies, 1 to 4.
+   *
+   * @throws IllegalStateException when nothing was reserved
+   */
+  public int pieces() {
+    if (outcome != Outcome.RESERVED) {
+      throw new IllegalStateException("nothing was reserved: " + outcome);
+    }
+    return count();
+  }
+
+  /**
+   * A new writable, direct, big-endian buffer over piece i, with undefined contents. Not to be
+   * touched after {@link #publish()} or {@link #close()}.
+   *
+   * @throws IllegalStateException when nothing is reserved, or not any more
+   */
+  public ByteBuffer piece(int i) {
+    return slice(i, pool == null ? null : pool.windows());
+  }
+
+  /**
+   * Makes the chunk visible to {@link ColumnPool#pin}, and pins it. All of the memory must have been
+   * filled. If the chunk was dropped meanwhile, only this pin sees it.
+   *
+   * @throws IllegalStateException when nothing is reserved, or not any more
+   */
+  public Pin publish() {
+    if (!end()) {
+      throw new IllegalStateException(
+          outcome == Outcome.RESERVED
+              ? "published or abandoned already"
+              : "nothing was reserved: " + outcome);
+    }
+    pool.publish(this);
+    return new Pin(this);
+  }
+
+  /** Gives the memory back, unless the chunk was published. Further calls do nothing. */
+  @Override
+  public void close() {
+    if (end()) {
+      pool.abandon(this);
+    }
+  }
+}

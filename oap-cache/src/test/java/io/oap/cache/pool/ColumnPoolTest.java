@@ -1,0 +1,229 @@
+package io.oap.cache.pool;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.oap.cache.pool.Reservation.Outcome;
+import io.oap.common.ChunkKey;
+import io.oap.common.FileId;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ReadOnlyBufferException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ColumnPoolTest {
+
+  private static final long CAPACITY = 1 << 20;
+
+  private final ColumnPool pool = ColumnPool.open(PoolOptions.anonymous(CAPACITY));
+
+  @AfterEach
+  void everyPinIsClosed_andThePoolIsValid() {
+    pool.validate();
+    assertEquals(0, pool.stats().pinnedChunks());
+    pool.close();
+  }
+
+  private static ChunkKey key(long file, int column) {
+    return ChunkKey.encoded(new FileId(file, ~file), 0, column);
+  }
+
+  private void put(ChunkKey key, int bytes, int value) {
+    try (Reservation reservation = pool.reserve(key, bytes)) {
+      assertEquals(Outcome.RESERVED, reservation.outcome());
+      for (int i = 0; i < reservation.pieces(); i++) {
+        ByteBuffer piece = reservation.piece(i);
+        while (piece.hasRemaining()) {
+          piece.put((byte) value);
+        }
+      }
+      reservation.publish().close();
+    }
+  }
+
+  @Test
+  void publishedChunk_isPinned_andReadInPlace() {
+    put(key(1, 0), 1000, 7);
+    try (Pin pin = pool.pin(key(1, 0))) {
+      assertEquals(1000, pin.bytes());
+      assertEquals(1, pin.pieces());
+      ByteBuffer piece = pin.piece(0);
+      assertTrue(piece.isDirect());
+      assertTrue(piece.isReadOnly());
+      assertEquals(1000, piece.remaining());
+      assertEquals(7, piece.get(999));
+      assertThrows(ReadOnlyBufferException.class, () -> piece.put(0, (byte) 1));
+      assertThrows(IndexOutOfBoundsException.class, () -> pin.piece(1));
+    }
+    assertNull(pool.pin(key(1, 1)));
+    assertEquals(1, pool.stats().hits());
+    assertEquals(1, pool.stats().misses());
+  }
+
+  @Test
+  void reservedChunk_isSeenByNobody_untilPublished() {
+    Reservation reservation = pool.reserve(key(1, 0), 100);
+    assertNull(pool.pin(key(1, 0)));
+    assertFalse(pool.isHeld(key(1, 0)));
+    assertEquals(Outcome.LOADING, pool.reserve(key(1, 0), 100).outcome());
+    Pin pin = reservation.publish();
+    assertTrue(pool.isHeld(key(1, 0)));
+    assertEquals(Outcome.PRESENT, pool.reserve(key(1, 0), 100).outcome());
+    assertThrows(IllegalStateException.class, reservation::publish);
+    assertThrows(IllegalStateException.class, () -> reservation.piece(0));
+    reservation.close();
+    assertTrue(pool.isHeld(key(1, 0)));
+    pin.close();
+    pin.close();
+    assertThrows(IllegalStateException.class, () -> pin.piece(0));
+  }
+
+  @Test
+  void abandonedChunk_canBeReservedAgain() {
+    Reservation first = pool.reserve(key(1, 0), CAPACITY);
+    first.close();
+    first.close();
+    try (Reservation second = pool.reserve(key(1, 0), CAPACITY)) {
+      assertEquals(Outcome.RESERVED, second.outcome());
+    }
+    assertEquals(0, pool.stats().usedBytes());
+    assertEquals(2, pool.stats().abandons());
+  }
+
+  @Test
+  void refusals_evictNothing_andSayWhy() {
+    put(key(1, 0), 1000, 1);
+    Reservation tooLarge = pool.reserve(key(2, 0), CAPACITY + 1);
+    assertEquals(Outcome.TOO_LARGE, tooLarge.outcome());
+    assertThrows(IllegalStateException.class, tooLarge::pieces);
+    assertThrows(IllegalStateException.class, () -> tooLarge.piece(0));
+    assertThrows(IllegalStateException.class, tooLarge::publish);
+    tooLarge.close();
+    put(key(1, 1), 1000, 1);
+    try (Pin pin = pool.pin(key(1, 0))) {
+      assertNotNull(pin);
+      assertEquals(Outcome.NO_ROOM, pool.reserve(key(2, 0), CAPACITY - 1000).outcome());
+    }
+    assertThrows(IllegalArgumentException.class, () -> pool.reserve(key(3, 0), 0));
+    PoolStats stats = pool.stats();
+    assertEquals(0, stats.evictions());
+    assertEquals(1, stats.refusedTooLarge());
+    assertEquals(1, stats.refusedNoRoom());
+  }
+
+  @Test
+  void fullPool_evictsWhatIsNotPinned() {
+    put(key(1, 0), 1 << 18, 9);
+    try (Pin pin = pool.pin(key(1, 0))) {
+      for (int i = 1; i < 20; i++) {
+        put(key(1, i), 1 << 18, i);
+      }
+      assertEquals(9, pin.piece(0).get((1 << 18) - 1));
+      assertTrue(pool.isHeld(key(1, 0)));
+    }
+    assertEquals(16, pool.stats().evictions());
+    assertEquals(16L << 18, pool.stats().evictedBytes());
+    assertEquals(CAPACITY, pool.stats().usedBytes());
+  }
+
+  @Test
+  void droppedChunk_isGone_butItsPinsRead() {
+    put(key(1, 0), 100, 1);
+    put(key(1, 1), 100, 2);
+    put(key(2, 0), 100, 3);
+    Pin pin = pool.pin(key(1, 0));
+    assertEquals(2, pool.drop(new FileId(1, ~1)));
+    assertNull(pool.pin(key(1, 0)));
+    assertFalse(pool.drop(key(1, 1)));
+    assertEquals(1, pin.piece(0).get(0));
+    assertEquals(256, pool.stats().usedBytes());
+    pin.close();
+    assertEquals(128, pool.stats().usedBytes());
+    assertTrue(pool.drop(key(2, 0)));
+    put(key(3, 0), 100, 4);
+    pool.clear();
+    assertEquals(0, pool.stats().usedBytes());
+    assertEquals(0, pool.stats().chunks());
+  }
+
+  @Test
+  void chunkDroppedWhileLoading_isNeverSeen() {
+    Reservation reservation = pool.reserve(key(1, 0), 100);
+    assertTrue(pool.drop(key(1, 0)));
+    Reservation again = pool.reserve(key(1, 0), 100);
+    assertEquals(Outcome.RESERVED, again.outcome());
+    try (Pin pin = reservation.publish()) {
+      assertEquals(100, pin.bytes());
+      assertFalse(pool.isHeld(key(1, 0)));
+    }
+    again.close();
+  }
+
+  @Test
+  void poolWithOpenPins_refusesToClose() {
+    put(key(1, 0), 100, 1);
+    Pin pin = pool.pin(key(1, 0));
+    PoolException busy = assertThrows(PoolException.class, pool::close);
+    assertEquals(Errno.EBUSY, busy.errno());
+    assertEquals(1, pin.piece(0).get(0));
+    pin.close();
+  }
+
+  @Test
+  void closedPool_answersLikeAnEmptyOne() {
+    ColumnPool other = ColumnPool.open(PoolOptions.anonymous(CAPACITY));
+    other.close();
+    other.close();
+    assertNull(other.pin(key(1, 0)));
+    assertFalse(other.isHeld(key(1, 0)));
+    assertEquals(Outcome.NO_ROOM, other.reserve(key(1, 0), 1).outcome());
+    assertEquals(0, other.drop(new FileId(1, ~1)));
+    other.clear();
+    assertEquals(0, other.stats().usedBytes());
+    other.validate();
+  }
+
+  @Test
+  void poolInDirectory_leavesNothingThere(@TempDir Path directory) throws IOException {
+    try (ColumnPool other = ColumnPool.open(PoolOptions.inDirectory(CAPACITY, directory))) {
+      try (Reservation reservation = other.reserve(key(1, 0), CAPACITY)) {
+        reservation.piece(0).put(0, (byte) 5);
+        reservation.publish().close();
+      }
+      try (Pin pin = other.pin(key(1, 0))) {
+        assertEquals(5, pin.piece(0).get(0));
+      }
+      try (Stream<Path> files = Files.list(directory)) {
+        assertEquals(List.of(), files.toList());
+      }
+    }
+  }
+
+  @Test
+  void poolThatCannotBe_saysWhy(@TempDir Path directory) throws IOException {
+    assertFails(Errno.EINVAL, new PoolOptions(0, null));
+    assertFails(Errno.EINVAL, new PoolOptions(CAPACITY, null, "random", 0));
+    assertFails(Errno.EINVAL, new PoolOptions(CAPACITY, null, null, 3));
+    assertFails(Errno.ENOMEM, new PoolOptions(Long.MAX_VALUE, null));
+    assertFails(Errno.ENOENT, new PoolOptions(CAPACITY, directory.resolve("missing")));
+    Path file = Files.createFile(directory.resolve("file"));
+    assertFails(Errno.ENOTDIR, new PoolOptions(CAPACITY, file));
+    assertFails(Errno.ENOSPC, new PoolOptions(1L << 46, Path.of("/dev/shm")));
+  }
+
+  private static void assertFails(int errno, PoolOptions options) {
+    PoolException e = assertThrows(PoolException.class, () -> ColumnPool.open(options));
+    assertEquals(errno, e.errno(), e.getMessage());
+    assertTrue(e.getMessage().contains(Long.toString(options.capacityBytes())));
+  }
+}
