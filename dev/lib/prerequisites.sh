@@ -58,7 +58,7 @@ check_c_compiler() {
   fi
 }
 
-# check_tool <command> <Debian package> <what is wanted> <oldest version> <function printing its version>
+# check_tool <command> <Debian package> <what is wanted> <oldest version> <function that prints its own>
 check_tool() {
   if ! command -v "$1" >/dev/null; then
     missing+=("$1 ($3): Debian package $2")
@@ -75,7 +75,7 @@ maven_version() { mvn -B --version | first_number 'Apache Maven'; }
 cmake_version() { cmake --version | first_number 'cmake version'; }
 python_version() { python3 --version | first_number Python; }
 
-# Reads lines; prints the dotted number that follows the given words. Terminal colours may precede them.
+# Prints the dotted number that follows the given words. Terminal colours may precede them.
 first_number() { sed -nE "s/.*$1 ([0-9]+(\.[0-9]+)*).*/\1/p" | head -n 1; }
 
 # at_least <version> <oldest>: whether the first dotted version is not older than the second.

@@ -15,7 +15,7 @@ install_tools() {
   TOOLS="$venv/bin"
 }
 
-# Prints the names of files under version control or about to be: those of the given patterns, NUL between.
+# Prints names, NUL between, of files of the given patterns that are or can come under version control.
 sources() {
   git ls-files -z --cached --others --exclude-standard -- "$@" | while IFS= read -r -d '' file; do
     if [[ -f "$file" ]]; then

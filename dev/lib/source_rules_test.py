@@ -1,0 +1,83 @@
+"""Tests of source_rules: each rule finds its offence, and only that. Run with python3 -m unittest."""
+
+import unittest
+from pathlib import Path
+
+from source_rules import exceptions, offences
+
+JAVA = Path("a/A.java")
+SCALA = Path("a/A.scala")
+C = Path("a/a.c")
+DOCUMENTED = "/** It. */\n"
+
+
+def found(path, text, may_be_long=()):
+    return [(line, what.split()[0]) for line, what in offences(path, text, may_be_long)]
+
+
+def statements(count):
+    return "    f();\n" * count
+
+
+class SourceRulesTest(unittest.TestCase):
+    def test_method_within_the_limit_passes(self):
+        text = DOCUMENTED + "class A {\n  void g()\n      throws B {\n" + statements(47) + "  }\n}\n"
+        self.assertEqual([], found(JAVA, text))
+
+    def test_long_method_is_found_at_its_first_line(self):
+        text = DOCUMENTED + "class A {\n  void g()\n      throws B {\n" + statements(48) + "  }\n}\n"
+        self.assertEqual([(3, "g")], found(JAVA, text))
+
+    def test_annotated_long_method_is_found(self):
+        text = DOCUMENTED + 'class A {\n  @B("{")\n  void g() {\n' + statements(50) + "  }\n}\n"
+        self.assertEqual([(4, "g")], found(JAVA, text))
+
+    def test_long_class_and_braces_in_literals_and_comments_are_no_method(self):
+        text = DOCUMENTED + 'class A {\n  String s = "f() {"; // g() {\n' + "  int i;\n" * 60 + "}\n"
+        self.assertEqual([], found(JAVA, text))
+
+    def test_long_scala_method_is_found_behind_others(self):
+        text = DOCUMENTED + "object A {\n  def f = 1\n\n  def g(a: Int): Int = {\n"
+        text += "    h()\n" * 50 + "  }\n}\n"
+        self.assertEqual([(5, "g")], found(SCALA, text))
+
+    def test_long_scala_object_after_a_method_is_no_method(self):
+        text = DOCUMENTED + "object A {\n  def f = 1\n\n  object B {\n" + "    val a = 1\n" * 60 + "  }\n}\n"
+        self.assertEqual([], found(SCALA, text))
+
+    def test_long_c_function_is_found(self):
+        text = "/* It. */\nstatic int g(int a)\n{\n" + statements(50) + "}\n"
+        self.assertEqual([(2, "g")], found(C, text))
+
+    def test_long_file_is_found_unless_it_is_listed(self):
+        text = "/* It. */\n" + "int a;\n" * 400
+        self.assertEqual([(1, "401")], found(C, text))
+        self.assertEqual([], found(C, text, {str(C): "a reason"}))
+
+    def test_exception_needs_a_reason(self):
+        self.assertEqual({"a/a.c": "generated"}, exceptions("# x\na/a.c generated\n"))
+        with self.assertRaises(SystemExit):
+            exceptions("a/a.c\n")
+
+    def test_missing_first_comment_is_found(self):
+        self.assertEqual([(1, "no")], found(JAVA, "package a;\n\nclass A {\n  /** B. */\n  int b;\n}\n"))
+        self.assertEqual([(1, "no")], found(C, "#include <a.h>\n"))
+        self.assertEqual([(1, "no")], found(Path("dev/a"), "#!/bin/sh\nset -e\n"))
+        self.assertEqual([], found(Path("dev/a"), "#!/bin/sh\n# It.\nset -e\n"))
+
+    def test_things_left_to_do_are_found(self):
+        self.assertEqual([(2, "left")], found(Path("a.md"), "a\nb TO" + "DO c\n"))
+        self.assertEqual([], found(Path("a.md"), "TO" + "DOS\n"))
+
+    def test_foreign_package_is_found(self):
+        self.assertEqual([(2, "a")], found(SCALA, DOCUMENTED + "package org.apache.spark.a\n"))
+        self.assertEqual([], found(SCALA, DOCUMENTED + "import org.apache.spark.a\n"))
+
+    def test_machine_path_is_found(self):
+        self.assertEqual([(1, "a")], found(Path("a.md"), "see /ho" + "me/a/b\n"))
+        self.assertEqual([(1, "a")], found(Path("a.md"), '"/wo' + 'rk/a"\n'))
+        self.assertEqual([], found(Path("a.md"), "s3a://bucket/wo" + "rk/a and src/ho" + "me/a\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
