@@ -1,0 +1,101 @@
+package io.oap.cache;
+
+/**
+ * What one reader took from the cache and from files. Not thread-safe: a reader belongs to one
+ * task thread.
+ *
+ * <p>Each chunk a reader asks for moves exactly one of {@link #chunksHit} (it was in the pool, or
+ * another task had just put it there), {@link #chunksMissed} (this reader loaded it) and {@link
+ * #chunksBypassed} (read from the file without entering the pool). {@link #bytesFromFile} counts
+ * all bytes taken from files, footers and page indexes included.
+ */
+public final class CacheCounters {
+  private long bytesFromPool;
+  private long bytesFromFile;
+  private long chunksHit;
+  private long chunksMissed;
+  private long chunksBypassed;
+  private long rowGroupsPruned;
+  private long loadNanos;
+
+  public long bytesFromPool() {
+    return bytesFromPool;
+  }
+
+  public long bytesFromFile() {
+    return bytesFromFile;
+  }
+
+  public long chunksHit() {
+    return chunksHit;
+  }
+
+  public long chunksMissed() {
+    return chunksMissed;
+  }
+
+  public long chunksBypassed() {
+    return chunksBypassed;
+  }
+
+  /** Row groups of the split that no row can come from, by the statistics in the footer. */
+  public long rowGroupsPruned() {
+    return rowGroupsPruned;
+  }
+
+  /** Time spent reading from files and filling the pool. */
+  public long loadNanos() {
+    return loadNanos;
+  }
+
+  /** Records a chunk found in the pool, of which {@code bytes} were wanted. */
+  public void hit(long bytes) {
+    chunksHit++;
+    bytesFromPool += bytes;
+  }
+
+  /** Records a chunk that this reader put into the pool. */
+  public void miss() {
+    chunksMissed++;
+  }
+
+  /** Records a chunk read around the pool. */
+  public void bypass() {
+    chunksBypassed++;
+  }
+
+  /** Records a read from a file. */
+  public void read(long bytes, long nanos) {
+    bytesFromFile += bytes;
+    loadNanos += nanos;
+  }
+
+  /** Records row groups that were not read. */
+  public void pruneRowGroups(long count) {
+    rowGroupsPruned += count;
+  }
+
+  /** Adds everything that {@code other} counted. */
+  public void add(CacheCounters other) {
+    bytesFromPool += other.bytesFromPool;
+    bytesFromFile += other.bytesFromFile;
+    chunksHit += other.chunksHit;
+    chunksMissed += other.chunksMissed;
+    chunksBypassed += other.chunksBypassed;
+    rowGroupsPruned += other.rowGroupsPruned;
+    loadNanos += other.loadNanos;
+  }
+
+  /** What was counted since {@code earlier}, a copy of these counters. */
+  public CacheCounters minus(CacheCounters earlier) {
+    CacheCounters since = new CacheCounters();
+    since.bytesFromPool = bytesFromPool - earlier.bytesFromPool;
+    since.bytesFromFile = bytesFromFile - earlier.bytesFromFile;
+    since.chunksHit = chunksHit - earlier.chunksHit;
+    since.chunksMissed = chunksMissed - earlier.chunksMissed;
+    since.chunksBypassed = chunksBypassed - earlier.chunksBypassed;
+    since.rowGroupsPruned = rowGroupsPruned - earlier.rowGroupsPruned;
+    since.loadNanos = loadNanos - earlier.loadNanos;
+    return since;
+  }
+}

@@ -1,0 +1,300 @@
+package io.oap.cache;
+
+import io.oap.cache.FileRanges.Range;
+import io.oap.cache.pool.ColumnPool;
+import io.oap.cache.pool.Pin;
+import io.oap.cache.pool.Reservation;
+import io.oap.cache.pool.Reservation.Outcome;
+import io.oap.common.ChunkKey;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Column chunks by key: from the pool when it holds them, else loaded into it once, else read
+ * around it. Thread-safe.
+ *
+ * <p>A request ends in one of four ways. <em>Hit</em>: the chunk is pinned where it lies. <em>Miss</em>:
+ * this caller reserves room, reads the file and publishes. <em>Wait</em>: another caller is loading
+ * the chunk; after that it is a hit, or a bypass when the load failed or took longer than the time
+ * allowed. <em>Bypass</em>: the pool has no room or does not want the chunk, and the bytes go to the
+ * caller only. A caller finishes all its own loads before it waits for anybody, so that two callers
+ * can never wait for each other.
+ *
+ * <p>The pool may fail in any way without failing a request: the first fault is logged, and from
+ * then on everything is read around it.
+ */
+public final class ChunkCache {
+  private static final Logger LOG = LoggerFactory.getLogger(ChunkCache.class);
+
+  private final ColumnPool pool;
+  private final long loadTimeoutMillis;
+  private final ConcurrentMap<ChunkKey, CountDownLatch> loads = new ConcurrentHashMap<>();
+  private volatile Throwable fault;
+
+  /**
+   * @param pool where chunks are kept; the caller closes it
+   * @param loadTimeoutMillis how long to wait for another caller's load of the same chunk
+   */
+  public ChunkCache(ColumnPool pool, long loadTimeoutMillis) {
+    this.pool = pool;
+    this.loadTimeoutMillis = loadTimeoutMillis;
+  }
+
+  /** Why the pool is not used any more, or null while it works. */
+  public Throwable fault() {
+    return fault;
+  }
+
+  /**
+   * Gets chunks of one file.
+   *
+   * @param requests disjoint chunks of one file, in any order
+   * @param file where to read what is not held
+   * @param counters moved as described there
+   * @return the bytes, in the order of the requests; to be closed by the caller
+   * @throws IOException when the file cannot be read, as the file system said it; nothing is
+   *     published then and no pin stays
+   */
+  public HeldChunks get(List<ChunkRequest> requests, FileRanges file, CacheCounters counters)
+      throws IOException {
+    HeldChunks held = new HeldChunks(requests.size());
+    boolean complete = false;
+    try {
+      new Getting(requests, file, counters, held).run();
+      complete = true;
+      return held;
+    } finally {
+      if (!complete) {
+        held.close();
+      }
+    }
+  }
+
+  /**
+   * A chunk if it is in the pool now; never loads or waits.
+   *
+   * @return the chunk as the only buffer, or null
+   */
+  public HeldChunks getIfHeld(ChunkKey key) {
+    Pin pin = pin(key);
+    if (pin == null) {
+      return null;
+    }
+    HeldChunks held = new HeldChunks(1);
+    held.put(0, pin);
+    return held;
+  }
+
+  private Pin pin(ChunkKey key) {
+    if (fault != null) {
+      return null;
+    }
+    try {
+      return pool.pin(key);
+    } catch (RuntimeException | LinkageError e) {
+      switchOff(e);
+      return null;
+    }
+  }
+
+  private void switchOff(Throwable cause) {
+    synchronized (this) {
+      if (fault != null) {
+        return;
+      }
+      fault = cause;
+    }
+    LOG.warn(
+        "The column chunk pool failed and is not used any more by this process; queries go on,"
+            + " reading files without it.",
+        cause);
+  }
+
+  /** A chunk this caller has promised to load: its index among the requests, and its room. */
+  private record Load(int index, Reservation room, CountDownLatch done) {}
+
+  /** A chunk another caller is loading. */
+  private record Wait(int index, CountDownLatch done) {}
+
+  /** One call of {@link #get}. */
+  private final class Getting {
+    private final List<ChunkRequest> requests;
+    private final FileRanges file;
+    private final CacheCounters counters;
+    private final HeldChunks held;
+    private final List<Load> loading = new ArrayList<>();
+    private final List<Integer> bypassing = new ArrayList<>();
+    private final List<Wait> waiting = new ArrayList<>();
+
+    Getting(
+        List<ChunkRequest> requests,
+        FileRanges file,
+        CacheCounters counters,
+        HeldChunks held) {
+      this.requests = requests;
+      this.file = file;
+      this.counters = counters;
+      this.held = held;
+    }
+
+    void run() throws IOException {
+      try {
+        for (int i = 0; i < requests.size(); i++) {
+          if (!hit(i)) {
+            reserve(i);
+          }
+        }
+        read();
+      } finally {
+        abandonUnpublished();
+      }
+      await();
+    }
+
+    private boolean hit(int index) {
+      Pin pin = pin(requests.get(index).key());
+      if (pin == null) {
+        return false;
+      }
+      held.put(index, pin);
+      counters.hit(requests.get(index).length());
+      return true;
+    }
+
+    /** Decides who loads a chunk that is not held: this caller, another one, or nobody. */
+    private void reserve(int index) {
+      ChunkRequest request = requests.get(index);
+      if (fault != null) {
+        bypassing.add(index);
+        return;
+      }
+      CountDownLatch done = new CountDownLatch(1);
+      CountDownLatch others = loads.putIfAbsent(request.key(), done);
+      if (others != null) {
+        waiting.add(new Wait(index, others));
+        return;
+      }
+      Reservation room = null;
+      try {
+        room = pool.reserve(request.key(), request.length());
+      } catch (RuntimeException | LinkageError e) {
+        switchOff(e);
+      }
+      if (room != null && room.outcome() == Outcome.RESERVED) {
+        loading.add(new Load(index, room, done));
+        return;
+      }
+      loads.remove(request.key(), done);
+      done.countDown();
+      if (room != null && room.outcome() == Outcome.PRESENT && hit(index)) {
+        return;
+      }
+      bypassing.add(index);
+    }
+
+    /** Reads everything that is to be loaded or bypassed, neighbours in one range. */
+    private void read() throws IOException {
+      List<Integer> wanted = new ArrayList<>(bypassing);
+      loading.forEach(load -> wanted.add(load.index()));
+      if (wanted.isEmpty()) {
+        return;
+      }
+      readInto(wanted);
+      bypassing.forEach(index -> counters.bypass());
+      for (Load load : loading) {
+        publish(load);
+        counters.miss();
+      }
+    }
+
+    private void readInto(List<Integer> wanted) throws IOException {
+      wanted.sort(Comparator.comparingLong(index -> requests.get(index).offset()));
+      List<Range> ranges = new ArrayList<>();
+      for (int index : wanted) {
+        ChunkRequest next = requests.get(index);
+        Range last = ranges.isEmpty() ? null : ranges.get(ranges.size() - 1);
+        if (last != null
+            && last.offset() + last.length() == next.offset()
+            && (long) last.length() + next.length() < Integer.MAX_VALUE) {
+          ranges.set(ranges.size() - 1, new Range(last.offset(), last.length() + next.length()));
+        } else {
+          ranges.add(new Range(next.offset(), next.length()));
+        }
+      }
+      long start = System.nanoTime();
+      List<ByteBuffer> buffers = file.read(ranges);
+      long bytes = ranges.stream().mapToLong(Range::length).sum();
+      counters.read(bytes, System.nanoTime() - start);
+      int r = 0;
+      for (int index : wanted) {
+        ChunkRequest request = requests.get(index);
+        while (request.offset() >= ranges.get(r).offset() + ranges.get(r).length()) {
+          r++;
+        }
+        int at = Math.toIntExact(request.offset() - ranges.get(r).offset());
+        held.put(index, buffers.get(r).slice(buffers.get(r).position() + at, request.length()));
+      }
+    }
+
+    /** Copies a chunk that was read into its room. The caller goes on with its own buffer. */
+    private void publish(Load load) {
+      try {
+        ByteBuffer source = held.buffer(load.index());
+        for (int i = 0; i < load.room().pieces(); i++) {
+          ByteBuffer piece = load.room().piece(i);
+          int bytes = Math.min(piece.remaining(), source.remaining());
+          piece.put(source.slice(source.position(), bytes));
+          source.position(source.position() + bytes);
+        }
+        load.room().publish().close();
+      } catch (RuntimeException | LinkageError e) {
+        switchOff(e);
+      }
+    }
+
+    private void abandonUnpublished() {
+      for (Load load : loading) {
+        try {
+          load.room().close();
+        } catch (RuntimeException | LinkageError e) {
+          switchOff(e);
+        }
+        loads.remove(requests.get(load.index()).key(), load.done());
+        load.done().countDown();
+      }
+    }
+
+    /** Waits for chunks that other callers were loading; what does not come is read here. */
+    private void await() throws IOException {
+      long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(loadTimeoutMillis);
+      List<Integer> missing = new ArrayList<>();
+      for (Wait wait : waiting) {
+        try {
+          wait.done().await(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+          Thread.currentThread().interrupt();
+          throw (IOException)
+              new InterruptedIOException("Interrupted while another task loads the same chunk")
+                  .initCause(e);
+        }
+        if (!hit(wait.index())) {
+          missing.add(wait.index());
+        }
+      }
+      if (!missing.isEmpty()) {
+        readInto(missing);
+        missing.forEach(index -> counters.bypass());
+      }
+    }
+  }
+}

@@ -1,0 +1,69 @@
+package io.oap.cache;
+
+import io.oap.cache.parquet.FooterCache;
+import io.oap.cache.pool.ColumnPool;
+import io.oap.cache.pool.PoolOptions;
+import io.oap.cache.pool.PoolStats;
+import io.oap.common.OapConfig;
+import java.nio.file.Path;
+import java.util.function.Function;
+
+/**
+ * Everything one process caches: column chunks in the pool, footers on the heap. Thread-safe.
+ */
+public final class ColumnCache implements AutoCloseable {
+  private final ColumnPool pool;
+  private final ChunkCache chunks;
+  private final FooterCache footers;
+
+  /**
+   * Opens the cache that a configuration describes.
+   *
+   * @param lookup text of a configuration key, or null when it is not set
+   * @throws IllegalArgumentException naming the key, when a value is not allowed
+   * @throws io.oap.cache.pool.PoolException when the pool cannot be had
+   */
+  public static ColumnCache open(Function<String, String> lookup) {
+    long footerSize = OapConfig.CACHE_FOOTER_SIZE.get(lookup);
+    long loadTimeout = OapConfig.CACHE_LOAD_TIMEOUT.get(lookup);
+    String path = OapConfig.POOL_PATH.get(lookup);
+    PoolOptions options =
+        new PoolOptions(OapConfig.POOL_SIZE.get(lookup), path.isEmpty() ? null : Path.of(path));
+    return new ColumnCache(ColumnPool.open(options), loadTimeout, footerSize);
+  }
+
+  private ColumnCache(ColumnPool pool, long loadTimeoutMillis, long footerSize) {
+    this.pool = pool;
+    this.chunks = new ChunkCache(pool, loadTimeoutMillis);
+    this.footers = new FooterCache(footerSize);
+  }
+
+  public ChunkCache chunks() {
+    return chunks;
+  }
+
+  public FooterCache footers() {
+    return footers;
+  }
+
+  /** Figures of the pool. */
+  public PoolStats poolStats() {
+    return pool.stats();
+  }
+
+  /** Empties the cache; chunks that are pinned now go when their last pin ends. */
+  public void clear() {
+    pool.clear();
+    footers.clear();
+  }
+
+  /**
+   * Gives the pool's memory back.
+   *
+   * @throws io.oap.cache.pool.PoolException when a chunk is still pinned
+   */
+  @Override
+  public void close() {
+    pool.close();
+  }
+}

@@ -1,0 +1,157 @@
+package io.oap.cache.parquet;
+
+import io.oap.cache.ChunkRequest;
+import io.oap.common.ChunkKey;
+import io.oap.common.FileId;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.TreeMap;
+import org.apache.parquet.column.ColumnDescriptor;
+import org.apache.parquet.hadoop.metadata.BlockMetaData;
+import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData;
+import org.apache.parquet.hadoop.metadata.ColumnPath;
+import org.apache.parquet.hadoop.metadata.ParquetMetadata;
+import org.apache.parquet.internal.hadoop.metadata.IndexReference;
+
+/**
+ * A parsed Parquet footer, with what the cache derives from it once: which column chunk a position
+ * of the file belongs to, and where the small structures around the chunks lie. Immutable, shared
+ * by all readers of the file.
+ */
+final class CachedFooter {
+  /** Rough heap size of one column chunk's metadata with its statistics and index entries. */
+  private static final int HEAP_BYTES_PER_CHUNK = 1200;
+
+  private static final int HEAP_BYTES_PER_FOOTER = 8192;
+
+  private final ParquetMetadata metadata;
+  private final List<BlockMetaData> rowGroupsForReading;
+  private final NavigableMap<Long, ChunkRequest> chunks = new TreeMap<>();
+  private final NavigableMap<Long, Integer> structures = new TreeMap<>();
+
+  CachedFooter(FileId file, ParquetMetadata metadata) {
+    this.metadata = metadata;
+    this.rowGroupsForReading = new ArrayList<>(metadata.getBlocks().size());
+    Map<ColumnPath, Integer> ordinals = leafOrdinals(metadata);
+    for (int i = 0; i < metadata.getBlocks().size(); i++) {
+      BlockMetaData rowGroup = metadata.getBlocks().get(i);
+      rowGroupsForReading.add(inReverseFileOrder(rowGroup));
+      for (ColumnChunkMetaData chunk : rowGroup.getColumns()) {
+        // The place in the footer, not getOrdinal(): older writers leave that out.
+        addChunk(file, i, ordinals.get(chunk.getPath()), chunk);
+      }
+      addRun(rowGroup, ColumnChunkMetaData::getColumnIndexReference);
+      addRun(rowGroup, ColumnChunkMetaData::getOffsetIndexReference);
+    }
+  }
+
+  private static Map<ColumnPath, Integer> leafOrdinals(ParquetMetadata metadata) {
+    Map<ColumnPath, Integer> ordinals = new HashMap<>();
+    for (ColumnDescriptor column : metadata.getFileMetaData().getSchema().getColumns()) {
+      ordinals.put(ColumnPath.get(column.getPath()), ordinals.size());
+    }
+    return ordinals;
+  }
+
+  /**
+   * The same row group with its columns in descending order of position. Parquet's reader joins
+   * neighbouring columns to one range only when they come in ascending order; this way every range
+   * it asks for is one column chunk or a part of one.
+   */
+  private static BlockMetaData inReverseFileOrder(BlockMetaData rowGroup) {
+    BlockMetaData reversed = new BlockMetaData();
+    reversed.setOrdinal(rowGroup.getOrdinal());
+    reversed.setPath(rowGroup.getPath());
+    reversed.setRowCount(rowGroup.getRowCount());
+    reversed.setRowIndexOffset(rowGroup.getRowIndexOffset());
+    reversed.setTotalByteSize(rowGroup.getTotalByteSize());
+    rowGroup.getColumns().stream()
+        .sorted(Comparator.comparingLong(ColumnChunkMetaData::getStartingPos).reversed())
+        .forEach(reversed::addColumn);
+    return reversed;
+  }
+
+  private void addChunk(FileId file, int rowGroup, Integer ordinal, ColumnChunkMetaData chunk) {
+    long length = chunk.getTotalSize();
+    // A chunk the reader could not ask for in one range, or of a column the schema does not know,
+    // is left to plain reads.
+    if (ordinal == null || length <= 0 || length >= Integer.MAX_VALUE) {
+      return;
+    }
+    ChunkKey key = ChunkKey.encoded(file, rowGroup, ordinal);
+    chunks.put(chunk.getStartingPos(), new ChunkRequest(key, chunk.getStartingPos(), (int) length));
+    if (chunk.hasDictionaryPage() && chunk.getFirstDataPageOffset() > chunk.getStartingPos()) {
+      addStructure(
+          chunk.getStartingPos(), chunk.getFirstDataPageOffset() - chunk.getStartingPos());
+    }
+    if (chunk.getBloomFilterOffset() >= 0 && chunk.getBloomFilterLength() > 0) {
+      addStructure(chunk.getBloomFilterOffset(), chunk.getBloomFilterLength());
+    }
+  }
+
+  private void addStructure(long offset, long length) {
+    if (length > 0 && length < Integer.MAX_VALUE) {
+      structures.put(offset, (int) length);
+    }
+  }
+
+  private interface Reference {
+    IndexReference of(ColumnChunkMetaData chunk);
+  }
+
+  /** Writers put the indexes of a row group's columns one behind the other: one run to read. */
+  private void addRun(BlockMetaData rowGroup, Reference reference) {
+    NavigableMap<Long, Integer> lengths = new TreeMap<>();
+    for (ColumnChunkMetaData chunk : rowGroup.getColumns()) {
+      IndexReference index = reference.of(chunk);
+      if (index != null) {
+        lengths.put(index.getOffset(), index.getLength());
+      }
+    }
+    long start = -1;
+    long end = -1;
+    for (Map.Entry<Long, Integer> index : lengths.entrySet()) {
+      if (index.getKey() != end) {
+        addStructure(start, end - start);
+        start = index.getKey();
+      }
+      end = index.getKey() + index.getValue();
+    }
+    addStructure(start, end - start);
+  }
+
+  /** The footer as it was parsed. */
+  ParquetMetadata metadata() {
+    return metadata;
+  }
+
+  /** All row groups, each with its columns in reverse file order. */
+  List<BlockMetaData> rowGroupsForReading() {
+    return rowGroupsForReading;
+  }
+
+  /** The chunk in which {@code [offset, offset + length)} lies, or null. */
+  ChunkRequest chunkAround(long offset, int length) {
+    Map.Entry<Long, ChunkRequest> before = chunks.floorEntry(offset);
+    return before != null && offset + length <= before.getValue().end() ? before.getValue() : null;
+  }
+
+  /**
+   * The dictionary page, bloom filter or run of page indexes in which {@code offset} lies: its
+   * offset and length, or null.
+   */
+  Map.Entry<Long, Integer> structureAround(long offset) {
+    Map.Entry<Long, Integer> before = structures.floorEntry(offset);
+    return before != null && offset < before.getKey() + before.getValue() ? before : null;
+  }
+
+  /** Estimated heap size in bytes. */
+  int weight() {
+    long bytes = HEAP_BYTES_PER_FOOTER + (long) chunks.size() * HEAP_BYTES_PER_CHUNK;
+    return (int) Math.min(bytes, Integer.MAX_VALUE);
+  }
+}

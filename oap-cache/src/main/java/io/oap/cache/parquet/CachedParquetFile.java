@@ -1,0 +1,108 @@
+package io.oap.cache.parquet;
+
+import io.oap.cache.CacheCounters;
+import io.oap.cache.ColumnCache;
+import io.oap.common.FileId;
+import io.oap.common.FileIdentity;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.parquet.HadoopReadOptions;
+import org.apache.parquet.ParquetReadOptions;
+import org.apache.parquet.hadoop.ParquetFileReader;
+import org.apache.parquet.hadoop.metadata.BlockMetaData;
+import org.apache.parquet.hadoop.metadata.ParquetMetadata;
+import org.apache.parquet.hadoop.util.HadoopInputFile;
+import org.apache.parquet.io.SeekableInputStream;
+
+/**
+ * One version of a Parquet file, read through a {@link ColumnCache}. Creating one asks the file
+ * system for the file's status, so that only the version that is there now is served; the file
+ * itself is opened only for what the cache lacks. For one reader on one thread.
+ */
+public final class CachedParquetFile {
+  private final ColumnCache cache;
+  private final CacheCounters counters;
+  private final HadoopInputFile inputFile;
+  private final FileIdentity identity;
+  private final FileId id;
+  private final CachedFooter footer;
+
+  /**
+   * Looks the file up and makes sure of its footer.
+   *
+   * @throws IOException as Parquet's own reader would throw it for a file that is missing or no
+   *     Parquet file
+   */
+  public CachedParquetFile(
+      Path path, Configuration conf, ColumnCache cache, CacheCounters counters)
+      throws IOException {
+    this.cache = cache;
+    this.counters = counters;
+    FileStatus status = path.getFileSystem(conf).getFileStatus(path);
+    inputFile = HadoopInputFile.fromStatus(status, conf);
+    identity = FileIdentities.of(status);
+    id = identity.id();
+    footer = cache.footers().footer(id, this::readFooter);
+  }
+
+  private CachedFooter readFooter() throws IOException {
+    ParquetReadOptions options =
+        HadoopReadOptions.builder(inputFile.getConfiguration(), inputFile.getPath()).build();
+    try (VersionedFileStream stream = fileStream()) {
+      return new CachedFooter(id, ParquetFileReader.readFooter(inputFile, options, stream));
+    }
+  }
+
+  private VersionedFileStream fileStream() {
+    return new VersionedFileStream(identity, inputFile, counters);
+  }
+
+  /** Which version of the file this is. */
+  public FileIdentity identity() {
+    return identity;
+  }
+
+  /** The file as Parquet's reader wants it. */
+  public HadoopInputFile inputFile() {
+    return inputFile;
+  }
+
+  /** Whether the file's data or footer is encrypted; such files are not for the cache. */
+  public boolean isEncrypted() {
+    return footer.metadata().getFileMetaData().getFileDecryptor() != null;
+  }
+
+  /** The whole footer, shared: not to be changed. */
+  public ParquetMetadata footer() {
+    return footer.metadata();
+  }
+
+  /**
+   * The footer to read a split with: its row groups are those whose middle byte lies in the split,
+   * and they go with {@link #newStream} only.
+   *
+   * @param start first byte of the split
+   * @param length bytes of the split
+   */
+  public ParquetMetadata footerOfSplit(long start, long length) {
+    List<BlockMetaData> rowGroups = new ArrayList<>();
+    for (int i = 0; i < footer.rowGroupsForReading().size(); i++) {
+      BlockMetaData rowGroup = footer.metadata().getBlocks().get(i);
+      long middle = rowGroup.getStartingPos() + rowGroup.getCompressedSize() / 2;
+      if (start <= middle && middle < start + length) {
+        rowGroups.add(footer.rowGroupsForReading().get(i));
+      }
+    }
+    return new ParquetMetadata(footer.metadata().getFileMetaData(), rowGroups);
+  }
+
+  /** The file's bytes, chunks from the cache; to be closed by the caller. */
+  public SeekableInputStream newStream() {
+    return new CachedParquetStream(
+        fileStream(), id, footer, cache.footers(), cache.chunks(), counters);
+  }
+}

@@ -1,0 +1,256 @@
+package io.oap.cache.parquet;
+
+import io.oap.cache.CacheCounters;
+import io.oap.cache.ChunkCache;
+import io.oap.cache.ChunkRequest;
+import io.oap.cache.FileRanges.Range;
+import io.oap.cache.HeldChunks;
+import io.oap.common.FileId;
+import java.io.EOFException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import org.apache.parquet.bytes.ByteBufferAllocator;
+import org.apache.parquet.io.ParquetFileRange;
+import org.apache.parquet.io.SeekableInputStream;
+
+/**
+ * A Parquet file as Parquet's own reader sees it, with its column chunks served from the cache.
+ * Not thread-safe.
+ *
+ * <p>Parquet's reader asks in two ways. A row group's columns come as one vectored read, with a
+ * range for each chunk, or for each run of pages where the page index has ruled others out; held
+ * chunks are handed out as slices of the pool, without a copy, and stay pinned until the next
+ * vectored read (the next row group) or {@link #close}. Dictionary pages, bloom filters and page
+ * indexes come as small sequential reads; those go through the footer cache. All else is read from
+ * the file.
+ */
+final class CachedParquetStream extends SeekableInputStream {
+  private static final ByteBuffer EMPTY = ByteBuffer.allocate(0);
+
+  private final VersionedFileStream file;
+  private final FileId id;
+  private final CachedFooter footer;
+  private final FooterCache footers;
+  private final ChunkCache chunks;
+  private final CacheCounters counters;
+
+  private final List<HeldChunks> held = new ArrayList<>();
+  private long position;
+  private ByteBuffer window = EMPTY;
+  private long windowStart;
+
+  CachedParquetStream(
+      VersionedFileStream file,
+      FileId id,
+      CachedFooter footer,
+      FooterCache footers,
+      ChunkCache chunks,
+      CacheCounters counters) {
+    this.file = file;
+    this.id = id;
+    this.footer = footer;
+    this.footers = footers;
+    this.chunks = chunks;
+    this.counters = counters;
+  }
+
+  @Override
+  public boolean readVectoredAvailable(ByteBufferAllocator allocator) {
+    return true;
+  }
+
+  @Override
+  public void readVectored(List<ParquetFileRange> ranges, ByteBufferAllocator allocator)
+      throws IOException {
+    releaseHeld();
+    Map<ChunkRequest, List<ParquetFileRange>> byChunk =
+        new TreeMap<>(Comparator.comparingLong(ChunkRequest::offset));
+    List<ParquetFileRange> around = new ArrayList<>();
+    for (ParquetFileRange range : ranges) {
+      ChunkRequest chunk = footer.chunkAround(range.getOffset(), range.getLength());
+      if (chunk == null) {
+        around.add(range);
+      } else {
+        byChunk.computeIfAbsent(chunk, c -> new ArrayList<>()).add(range);
+      }
+    }
+    List<ChunkRequest> whole = new ArrayList<>();
+    byChunk.forEach(
+        (chunk, wanted) -> {
+          if (isWorthLoading(chunk, wanted)) {
+            whole.add(chunk);
+          } else if (!serveHeld(chunk, wanted)) {
+            counters.bypass();
+            around.addAll(wanted);
+          }
+        });
+    if (!whole.isEmpty()) {
+      HeldChunks loaded = chunks.get(whole, file, counters);
+      held.add(loaded);
+      for (int i = 0; i < whole.size(); i++) {
+        slice(loaded.buffer(i), whole.get(i), byChunk.get(whole.get(i)));
+      }
+    }
+    readAround(around);
+    if (!ranges.isEmpty()) {
+      ParquetFileRange last = ranges.get(ranges.size() - 1);
+      position = last.getOffset() + last.getLength();
+    }
+  }
+
+  /** A chunk is loaded whole only when most of it is wanted now. */
+  private static boolean isWorthLoading(ChunkRequest chunk, List<ParquetFileRange> wanted) {
+    return wantedBytes(wanted) * 2 > chunk.length();
+  }
+
+  private static long wantedBytes(List<ParquetFileRange> wanted) {
+    return wanted.stream().mapToLong(ParquetFileRange::getLength).sum();
+  }
+
+  private boolean serveHeld(ChunkRequest chunk, List<ParquetFileRange> wanted) {
+    HeldChunks found = chunks.getIfHeld(chunk.key());
+    if (found == null) {
+      return false;
+    }
+    held.add(found);
+    counters.hit(wantedBytes(wanted));
+    slice(found.buffer(0), chunk, wanted);
+    return true;
+  }
+
+  private static void slice(ByteBuffer bytes, ChunkRequest chunk, List<ParquetFileRange> wanted) {
+    for (ParquetFileRange range : wanted) {
+      int at = Math.toIntExact(range.getOffset() - chunk.offset());
+      ByteBuffer slice = bytes.slice(bytes.position() + at, range.getLength());
+      range.setDataReadFuture(CompletableFuture.completedFuture(slice));
+    }
+  }
+
+  private void readAround(List<ParquetFileRange> around) throws IOException {
+    if (around.isEmpty()) {
+      return;
+    }
+    around.sort(Comparator.comparingLong(ParquetFileRange::getOffset));
+    List<Range> ranges = new ArrayList<>(around.size());
+    around.forEach(range -> ranges.add(new Range(range.getOffset(), range.getLength())));
+    long start = System.nanoTime();
+    List<ByteBuffer> buffers = file.read(ranges);
+    counters.read(wantedBytes(around), System.nanoTime() - start);
+    for (int i = 0; i < buffers.size(); i++) {
+      around.get(i).setDataReadFuture(CompletableFuture.completedFuture(buffers.get(i)));
+    }
+  }
+
+  private void releaseHeld() {
+    held.forEach(HeldChunks::close);
+    held.clear();
+  }
+
+  /** Makes {@link #window} start at the position; false when only the file has these bytes. */
+  private boolean windowAtPosition() throws IOException {
+    long in = position - windowStart;
+    if (in < 0 || in >= window.limit()) {
+      Map.Entry<Long, Integer> structure = footer.structureAround(position);
+      if (structure == null) {
+        return false;
+      }
+      windowStart = structure.getKey();
+      int length = structure.getValue();
+      window = ByteBuffer.wrap(footers.structure(id, windowStart, () -> structure(length)));
+      in = position - windowStart;
+    }
+    window.position((int) in);
+    return true;
+  }
+
+  /** Bytes of a structure at {@link #windowStart}: out of a held chunk, else out of the file. */
+  private byte[] structure(int length) throws IOException {
+    byte[] bytes = new byte[length];
+    ChunkRequest chunk = footer.chunkAround(windowStart, length);
+    try (HeldChunks found = chunk == null ? null : chunks.getIfHeld(chunk.key())) {
+      if (found == null) {
+        file.readFully(windowStart, bytes);
+      } else {
+        ByteBuffer source = found.buffer(0);
+        source.get(source.position() + (int) (windowStart - chunk.offset()), bytes);
+      }
+    }
+    return bytes;
+  }
+
+  @Override
+  public long getPos() {
+    return position;
+  }
+
+  @Override
+  public void seek(long newPosition) {
+    position = newPosition;
+  }
+
+  @Override
+  public int read() throws IOException {
+    if (windowAtPosition()) {
+      position++;
+      return window.get() & 0xff;
+    }
+    file.seek(position);
+    int value = file.read();
+    position = file.getPos();
+    return value;
+  }
+
+  @Override
+  public int read(byte[] bytes, int start, int length) throws IOException {
+    return read(ByteBuffer.wrap(bytes, start, length));
+  }
+
+  @Override
+  public int read(ByteBuffer buffer) throws IOException {
+    if (!buffer.hasRemaining()) {
+      return 0;
+    }
+    if (windowAtPosition()) {
+      int count = Math.min(buffer.remaining(), window.remaining());
+      buffer.put(window.slice(window.position(), count));
+      position += count;
+      return count;
+    }
+    file.seek(position);
+    int count = file.read(buffer);
+    position = file.getPos();
+    return count;
+  }
+
+  @Override
+  public void readFully(byte[] bytes) throws IOException {
+    readFully(ByteBuffer.wrap(bytes));
+  }
+
+  @Override
+  public void readFully(byte[] bytes, int start, int length) throws IOException {
+    readFully(ByteBuffer.wrap(bytes, start, length));
+  }
+
+  @Override
+  public void readFully(ByteBuffer buffer) throws IOException {
+    while (buffer.hasRemaining()) {
+      if (read(buffer) < 0) {
+        throw new EOFException("File ended at " + position + ", " + buffer.remaining()
+            + " bytes short of what was asked for");
+      }
+    }
+  }
+
+  @Override
+  public void close() throws IOException {
+    releaseHeld();
+    file.close();
+  }
+}

@@ -1,0 +1,129 @@
+package io.oap.spark
+
+import org.apache.spark.sql.catalyst.expressions.{Expression, InSet}
+import org.apache.spark.sql.connector.expressions.{Expressions, Literal, NamedReference}
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.connector.metric.CustomMetric
+import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.connector.read.Scan.ColumnarSupportMode
+import org.apache.spark.sql.execution.datasources.v2.parquet.{
+  ParquetPartitionReaderFactory,
+  ParquetScan,
+  ParquetScanBuilder
+}
+import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
+import org.apache.spark.sql.sources.Filter
+
+/** Takes Spark's V2 push-down as Spark's own Parquet source does, and builds a cached scan. */
+final class CachedParquetScanBuilder(
+    parquet: ParquetScanBuilder,
+    statistics: Option[V1Statistics])
+    extends ParquetScanBuilder(
+      parquet.sparkSession,
+      parquet.fileIndex,
+      parquet.schema,
+      parquet.dataSchema,
+      parquet.options) {
+  override def build(): ParquetScan = new CachedParquetScan(super.build(), statistics)
+}
+
+/**
+ * A scan of Parquet files whose tasks take column chunks from the cache.
+ *
+ * It offers all its columns for runtime filtering: Spark's dynamic pruning then hands over the
+ * join keys of broadcast dimensions as IN predicates. Those on partition columns drop files when
+ * the scan is planned, those on data columns drop row groups when a task reads a footer.
+ *
+ * @param parquet what Spark's push-down has settled: columns, filters, aggregates, files
+ * @param statistics what Spark alone would plan with, where the table was a V1 relation
+ */
+final class CachedParquetScan(parquet: ParquetScan, statistics: Option[V1Statistics])
+    extends ParquetScan(
+      parquet.sparkSession,
+      parquet.hadoopConf,
+      parquet.fileIndex,
+      parquet.dataSchema,
+      parquet.readDataSchema,
+      parquet.readPartitionSchema,
+      parquet.pushedFilters,
+      parquet.options,
+      parquet.pushedAggregate,
+      parquet.partitionFilters,
+      parquet.dataFilters,
+      parquet.pushedVariantExtractions)
+    with SupportsRuntimeV2Filtering {
+
+  // Spark sets these before it plans the filtered partitions; they are not part of the scan's
+  // identity, since Spark compares runtime filters by itself.
+  @volatile private var runtimePredicates = Seq.empty[Predicate]
+
+  override def filterAttributes(): Array[NamedReference] =
+    if (pushedAggregate.isDefined) Array.empty
+    else readSchema().fieldNames.map(name => Expressions.column(SparkInternals.quoted(name)))
+
+  override def filter(predicates: Array[Predicate]): Unit =
+    runtimePredicates = predicates.toSeq
+
+  override def planInputPartitions(): Array[InputPartition] = {
+    val filters = runtimePredicates.flatMap(partitionFilter)
+    if (filters.isEmpty) super.planInputPartitions()
+    else parquet.copy(partitionFilters = partitionFilters ++ filters).planInputPartitions()
+  }
+
+  /** An IN predicate on a partition column as the expression that file listing takes. */
+  private def partitionFilter(predicate: Predicate): Option[Expression] = predicate match {
+    case In(name, values) =>
+      toAttributes(fileIndex.partitionSchema)
+        .find(a => conf.resolver(a.name, name))
+        .map(InSet(_, values.map(_.value()).toSet[Any]))
+    case _ => None
+  }
+
+  private object In {
+    def unapply(predicate: Predicate): Option[(String, Seq[Literal[_]])] =
+      predicate.children().toSeq match {
+        case (column: NamedReference) +: values
+            if predicate.name() == "IN" && column.fieldNames().length == 1 =>
+          val literals = values.collect { case literal: Literal[_] => literal }
+          if (literals.size == values.size) Some(column.fieldNames().head -> literals) else None
+        case _ => None
+      }
+  }
+
+  override def createReaderFactory(): PartitionReaderFactory =
+    super.createReaderFactory() match {
+      case readers: ParquetPartitionReaderFactory if pushedAggregate.isEmpty =>
+        new CachedParquetReaderFactory(readers, runtimeDataFilters)
+      case readers => readers
+    }
+
+  private def runtimeDataFilters: Array[Filter] =
+    runtimePredicates
+      .filter(In.unapply(_).exists { case (name, _) =>
+        readDataSchema.exists(f => conf.resolver(f.name, name))
+      })
+      .flatMap(SparkInternals.toFilter(_))
+      .toArray
+
+  override def columnarSupportMode(): ColumnarSupportMode =
+    // Known without listing files, which is what Spark would do to ask each partition.
+    if (CachedParquetReaderFactory.readsColumnar(conf, readSchema())) ColumnarSupportMode.SUPPORTED
+    else ColumnarSupportMode.UNSUPPORTED
+
+  override def estimateStatistics(): Statistics = statistics match {
+    case Some(v1) if pushedAggregate.isEmpty => v1.of(readSchema().fieldNames.toSet)
+    case _ => super.estimateStatistics()
+  }
+
+  override def supportedCustomMetrics(): Array[CustomMetric] = ScanMetrics.all
+
+  override def getMetaData(): Map[String, String] =
+    super.getMetaData() + ("Format" -> "parquet, column cache")
+
+  override def equals(other: Any): Boolean = other match {
+    case that: CachedParquetScan => super.equals(that)
+    case _ => false
+  }
+
+  override def hashCode(): Int = (fileIndex.rootPaths, readSchema()).hashCode
+}

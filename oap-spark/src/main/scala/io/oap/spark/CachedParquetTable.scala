@@ -1,0 +1,48 @@
+package io.oap.spark
+
+import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex
+import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetScanBuilder, ParquetTable}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/**
+ * A Parquet table as Spark's DataSource V2 knows it, read through the column cache.
+ *
+ * @param parquet the table, with the options it is read with
+ * @param files gives its files; asked at most once
+ * @param dataColumns columns in the files
+ * @param allColumns columns of the table, partition columns included
+ * @param statistics what Spark alone would plan with, where the table was a V1 relation
+ */
+final class CachedParquetTable(
+    parquet: ParquetTable,
+    files: () => PartitioningAwareFileIndex,
+    dataColumns: StructType,
+    allColumns: StructType,
+    statistics: Option[V1Statistics])
+    extends ParquetTable(
+      parquet.name,
+      parquet.sparkSession,
+      parquet.options,
+      parquet.paths,
+      parquet.userSpecifiedSchema,
+      parquet.fallbackFileFormat) {
+
+  override lazy val fileIndex: PartitioningAwareFileIndex = files()
+  override lazy val dataSchema: StructType = dataColumns
+  override lazy val schema: StructType = allColumns
+
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ParquetScanBuilder =
+    new CachedParquetScanBuilder(
+      ParquetScanBuilder(sparkSession, fileIndex, schema, dataSchema, mergedOptions(options)),
+      statistics)
+
+  override def equals(other: Any): Boolean = other match {
+    case that: CachedParquetTable =>
+      name == that.name && fileIndex == that.fileIndex && schema == that.schema &&
+      options == that.options
+    case _ => false
+  }
+
+  override def hashCode(): Int = (name, schema).hashCode
+}

@@ -1,0 +1,22 @@
+package io.oap.spark
+
+import org.apache.spark.sql.SparkSessionExtensions
+
+/**
+ * What `spark.sql.extensions=io.oap.spark.OapExtensions` adds to a session.
+ *
+ * Spark runs an optimizer's injected rules in this order:
+ * {{{
+ *   operator optimization (injectOptimizerRule)     columns pruned, filters pushed, plan settled
+ *   pre-CBO rules (injectPreCBORule)                <-- UseColumnCache: V1 relation becomes V2
+ *   early push-down                                 V2 scan is built: columns, filters, aggregates
+ *   cost-based join reordering
+ *   dynamic partition pruning                       join keys become runtime filters of the scan
+ * }}}
+ * The rule stands directly before early push-down: later the scan could not take part in it, and
+ * earlier other rules would ask a V2 relation for statistics that it has only once it is a scan.
+ */
+class OapExtensions extends (SparkSessionExtensions => Unit) {
+  override def apply(extensions: SparkSessionExtensions): Unit =
+    extensions.injectPreCBORule(UseColumnCache(_))
+}

@@ -1,0 +1,63 @@
+package io.oap.spark
+
+import org.apache.parquet.filter2.predicate.{FilterApi, FilterPredicate}
+import org.apache.parquet.schema.MessageType
+import org.apache.spark.sql.catalyst.util.RebaseDateTime.RebaseSpec
+import org.apache.spark.sql.execution.datasources.parquet.{ParquetFilters, ParquetOptions}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.sources.Filter
+
+/**
+ * What the session says about reading Parquet, taken on the driver: configuration and options lose
+ * their content on the way to an executor.
+ */
+private final case class ReadSettings(
+    datetimeRebaseMode: String,
+    int96RebaseMode: String,
+    shiftsForeignInt96: Boolean,
+    usesOffHeapVectors: Boolean,
+    batchSize: Int,
+    pushesFilters: Boolean,
+    pushesDates: Boolean,
+    pushesTimestamps: Boolean,
+    pushesDecimals: Boolean,
+    pushesStringPredicates: Boolean,
+    inFilterThreshold: Int,
+    isCaseSensitive: Boolean) {
+
+  /** The filters in Parquet's terms, as far as they have any, for a file of this schema. */
+  def pushed(
+      filters: Array[Filter],
+      schema: MessageType,
+      dates: RebaseSpec): Option[FilterPredicate] =
+    if (pushesFilters && filters.nonEmpty) {
+      val converter = new ParquetFilters(
+        schema,
+        pushesDates,
+        pushesTimestamps,
+        pushesDecimals,
+        pushesStringPredicates,
+        inFilterThreshold,
+        isCaseSensitive,
+        dates)
+      filters.flatMap(converter.createFilter(_)).reduceOption(FilterApi.and)
+    } else {
+      None
+    }
+}
+
+private object ReadSettings {
+  def of(conf: SQLConf, options: ParquetOptions): ReadSettings = ReadSettings(
+    datetimeRebaseMode = options.datetimeRebaseModeInRead,
+    int96RebaseMode = options.int96RebaseModeInRead,
+    shiftsForeignInt96 = conf.isParquetINT96TimestampConversion,
+    usesOffHeapVectors = conf.offHeapColumnVectorEnabled,
+    batchSize = conf.parquetVectorizedReaderBatchSize,
+    pushesFilters = conf.parquetFilterPushDown,
+    pushesDates = conf.parquetFilterPushDownDate,
+    pushesTimestamps = conf.parquetFilterPushDownTimestamp,
+    pushesDecimals = conf.parquetFilterPushDownDecimal,
+    pushesStringPredicates = conf.parquetFilterPushDownStringPredicate,
+    inFilterThreshold = conf.parquetFilterPushDownInFilterThreshold,
+    isCaseSensitive = conf.caseSensitiveAnalysis)
+}

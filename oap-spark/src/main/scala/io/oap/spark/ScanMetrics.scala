@@ -1,0 +1,85 @@
+package io.oap.spark
+
+import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, CustomTaskMetric}
+
+import io.oap.cache.CacheCounters
+
+/**
+ * What the SQL tab shows of a cached scan. Spark makes the classes by name, hence one class each.
+ *
+ *   - bytesFromPool: bytes of column chunks taken from the pool
+ *   - bytesFromFile: bytes read from data files, footers and page indexes included
+ *   - chunksHit, chunksMissed, chunksBypassed: column chunks found in the pool, loaded into it, and
+ *     read around it
+ *   - rowGroupsPruned: row groups ruled out by their statistics and the join keys Spark sent
+ *   - loadTime: time the tasks spent reading files
+ */
+object ScanMetrics {
+  def all: Array[CustomMetric] = Array(
+    new BytesFromPool,
+    new BytesFromFile,
+    new ChunksHit,
+    new ChunksMissed,
+    new ChunksBypassed,
+    new RowGroupsPruned,
+    new LoadTime)
+
+  /** The values of one task so far. */
+  def of(counters: CacheCounters): Array[CustomTaskMetric] = Array(
+    TaskValue("bytesFromPool", counters.bytesFromPool),
+    TaskValue("bytesFromFile", counters.bytesFromFile),
+    TaskValue("chunksHit", counters.chunksHit),
+    TaskValue("chunksMissed", counters.chunksMissed),
+    TaskValue("chunksBypassed", counters.chunksBypassed),
+    TaskValue("rowGroupsPruned", counters.rowGroupsPruned),
+    TaskValue("loadTime", counters.loadNanos / 1000000))
+
+  private case class TaskValue(name: String, value: Long) extends CustomTaskMetric
+}
+
+/** A sum of bytes, shown with its unit. */
+abstract class BytesMetric extends CustomMetric {
+  override def aggregateTaskMetrics(taskMetrics: Array[Long]): String = {
+    val bytes = taskMetrics.sum
+    val units = Seq("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+    val power = if (bytes < 1) 0 else (63 - java.lang.Long.numberOfLeadingZeros(bytes)) / 10
+    if (power == 0) s"$bytes B"
+    else String.format(java.util.Locale.ROOT, "%.1f %s", bytes / math.pow(1024, power), units(power))
+  }
+}
+
+class BytesFromPool extends BytesMetric {
+  override def name(): String = "bytesFromPool"
+  override def description(): String = "bytes from the pool"
+}
+
+class BytesFromFile extends BytesMetric {
+  override def name(): String = "bytesFromFile"
+  override def description(): String = "bytes from files"
+}
+
+class ChunksHit extends CustomSumMetric {
+  override def name(): String = "chunksHit"
+  override def description(): String = "column chunks hit"
+}
+
+class ChunksMissed extends CustomSumMetric {
+  override def name(): String = "chunksMissed"
+  override def description(): String = "column chunks missed"
+}
+
+class ChunksBypassed extends CustomSumMetric {
+  override def name(): String = "chunksBypassed"
+  override def description(): String = "column chunks bypassed"
+}
+
+class RowGroupsPruned extends CustomSumMetric {
+  override def name(): String = "rowGroupsPruned"
+  override def description(): String = "row groups pruned"
+}
+
+class LoadTime extends CustomMetric {
+  override def name(): String = "loadTime"
+  override def description(): String = "load time, all tasks"
+  override def aggregateTaskMetrics(taskMetrics: Array[Long]): String = s"${taskMetrics.sum} ms"
+}

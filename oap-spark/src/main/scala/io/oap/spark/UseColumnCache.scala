@@ -1,0 +1,130 @@
+package io.oap.spark
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.{
+  DynamicPruningSubquery,
+  MetadataAttribute,
+  SubqueryExpression
+}
+import org.apache.spark.sql.catalyst.optimizer.MergeScalarSubqueries
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Subquery}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.datasources._
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, V2ScanRelationPushDown}
+import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetTable
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+import scala.jdk.CollectionConverters._
+
+import io.oap.common.OapConfig
+
+/**
+ * Turns the Parquet relations of a plan into relations whose scan reads through the column cache.
+ *
+ * Only what the cached scan serves exactly is turned: Spark's own Parquet format, V1 or V2, not
+ * streaming, no `_metadata` columns, no bucketed table, no user-defined types, no encryption. The
+ * rest of the plan stays as it is.
+ *
+ * Spark optimizes a subquery before the plan it stands in, and later merges scalar subqueries over
+ * the same relation into one (`MergeScalarSubqueries`). V2 scans with different columns would not
+ * merge. Therefore a subquery without joins is left alone in its own run and turned together with
+ * the plan around it, after the merge. One with joins is turned in its own run, because Spark
+ * plans dynamic pruning there.
+ */
+case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
+
+  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+    case _ if !isEnabled => plan
+    case subquery: Subquery if !hasJoin(subquery) => subquery
+    case subquery: Subquery => withCachedSubqueries(cached(subquery))
+    case _ => withCachedSubqueries(cached(MergeScalarSubqueries(plan)))
+  }
+
+  private def isEnabled: Boolean =
+    OapConfig.CACHE_ENABLED.get(key => conf.getConfString(key, null))
+
+  private def hasJoin(plan: LogicalPlan): Boolean = plan.exists(_.isInstanceOf[Join])
+
+  private def cached(plan: LogicalPlan): LogicalPlan =
+    // Spark prunes the partitions of V1 catalog tables after this rule. Doing it now gives the
+    // relation its pruned files and the statistics Spark alone would plan with.
+    SparkInternals.prunePartitions(plan).transform {
+      case relation: LogicalRelation => cachedV1(relation).getOrElse(relation)
+      case relation: DataSourceV2Relation => cachedV2(relation).getOrElse(relation)
+    }
+
+  /** Turns the subqueries that were left alone; Spark's push-down has passed them already. */
+  private def withCachedSubqueries(plan: LogicalPlan): LogicalPlan =
+    plan.transformAllExpressions {
+      case pruning: DynamicPruningSubquery => pruning
+      case subquery: SubqueryExpression if !hasJoin(subquery.plan) =>
+        subquery.withNewPlan(
+          withCachedSubqueries(V2ScanRelationPushDown(cached(subquery.plan))))
+    }
+
+  private def cachedV1(relation: LogicalRelation): Option[LogicalPlan] = relation.relation match {
+    case files: HadoopFsRelation
+        if isServed(relation, files) && areServed(files.schema, files.options) =>
+      fileIndex(files.location).map { index =>
+        val options = new CaseInsensitiveStringMap(files.options.asJava)
+        val table = new CachedParquetTable(
+          ParquetTable(
+            relation.catalogTable.fold("parquet")(_.identifier.unquotedString),
+            session,
+            options,
+            files.location.rootPaths.map(_.toString),
+            Some(files.schema),
+            classOf[ParquetFileFormat]),
+          () => index,
+          files.dataSchema,
+          files.schema,
+          Some(V1Statistics(relation)))
+        DataSourceV2Relation(table, relation.output, None, None, options)
+      }
+    case _ => None
+  }
+
+  private def isServed(relation: LogicalRelation, files: HadoopFsRelation): Boolean =
+    files.fileFormat.getClass == classOf[ParquetFileFormat] &&
+      !relation.isStreaming && relation.stream.isEmpty &&
+      !relation.output.exists(MetadataAttribute.unapply(_).isDefined) &&
+      !(files.bucketSpec.isDefined && conf.bucketingEnabled)
+
+  private def fileIndex(location: FileIndex): Option[PartitioningAwareFileIndex] = location match {
+    case catalog: CatalogFileIndex => Some(catalog.filterPartitions(Nil))
+    case files: PartitioningAwareFileIndex => Some(files)
+    case _ => None
+  }
+
+  private def cachedV2(relation: DataSourceV2Relation): Option[LogicalPlan] = relation.table match {
+    case table: ParquetTable
+        if table.getClass == classOf[ParquetTable] &&
+          areServed(table.schema, table.options.asScala.toMap) =>
+      Some(
+        relation.copy(table = new CachedParquetTable(
+          table,
+          () => table.fileIndex,
+          table.dataSchema,
+          table.schema,
+          None)))
+    case _ => None
+  }
+
+  private def areServed(schema: StructType, options: Map[String, String]): Boolean = {
+    val hadoopConf = session.sessionState.newHadoopConfWithOptions(options)
+    !SparkInternals.hasUserDefinedType(schema) &&
+    UseColumnCache.UnservedSettings.forall(hadoopConf.get(_) == null)
+  }
+}
+
+object UseColumnCache {
+
+  /**
+   * Settings of Parquet's reader that change what a footer says: files are encrypted, or string
+   * statistics are read in the order of an old writer's bug.
+   */
+  private val UnservedSettings =
+    Seq("parquet.crypto.factory.class", "parquet.strings.signed-min-max.enabled")
+}

@@ -1,0 +1,127 @@
+package io.oap.spark
+
+import java.nio.file.{Files, Path}
+
+import org.apache.spark.sql.{DataFrame, Row, SparkSession}
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+import org.scalatest.BeforeAndAfterAll
+import org.scalatest.funsuite.AnyFunSuite
+
+import scala.util.Using
+
+import io.oap.cache.CacheCounters
+
+/**
+ * A suite with one Spark session that has the extension. "Spark alone" is the same session with
+ * the cache switched off, so that both sides see the same catalog. When the suite ends, no chunk
+ * may be pinned.
+ */
+abstract class CacheSuite extends AnyFunSuite with BeforeAndAfterAll with AdaptiveSparkPlanHelper {
+
+  protected var spark: SparkSession = _
+  protected var folder: Path = _
+
+  /** Settings of the session besides the extension. */
+  protected def settings: Map[String, String] = Map("spark.oap.pool.size" -> "128m")
+
+  override protected def beforeAll(): Unit = {
+    super.beforeAll()
+    folder = Files.createTempDirectory("oap-spark-test")
+    val builder = SparkSession
+      .builder()
+      .master("local[2]")
+      .appName(getClass.getSimpleName)
+      .config("spark.ui.enabled", "false")
+      .config("spark.sql.shuffle.partitions", "2")
+      .config("spark.sql.warehouse.dir", folder.resolve("warehouse").toString)
+      .config("spark.sql.extensions", classOf[OapExtensions].getName)
+    settings.foreach { case (key, value) => builder.config(key, value) }
+    spark = builder.getOrCreate()
+  }
+
+  override protected def afterAll(): Unit =
+    try {
+      CacheControl.localPool().foreach(pool => assert(pool.pinnedBytes() === 0, "pins are left"))
+    } finally {
+      spark.stop()
+      deleteTree(folder)
+      super.afterAll()
+    }
+
+  private def deleteTree(root: Path): Unit =
+    Using.resource(Files.walk(root)) { paths =>
+      paths.sorted(java.util.Comparator.reverseOrder()).forEach(Files.delete(_))
+    }
+
+  protected def path(name: String): String = folder.resolve(name).toString
+
+  /** Runs the body with settings of the session, and puts the former ones back. */
+  protected def withConf[T](pairs: (String, String)*)(body: => T): T = {
+    val before = pairs.map { case (key, _) => key -> spark.conf.getOption(key) }
+    pairs.foreach { case (key, value) => spark.conf.set(key, value) }
+    try body
+    finally before.foreach {
+      case (key, Some(value)) => spark.conf.set(key, value)
+      case (key, None) => spark.conf.unset(key)
+    }
+  }
+
+  /** Runs the body as Spark alone would. */
+  protected def alone[T](body: => T): T = withConf("spark.oap.cache.enabled" -> "false")(body)
+
+  /** What the body made the readers of this process count. */
+  protected def counting[T](body: => T): (T, CacheCounters) = {
+    val before = CacheControl.localCounters()
+    val result = body
+    (result, CacheControl.localCounters().minus(before))
+  }
+
+  /**
+   * Runs a query alone, cold and warm, and compares the rows.
+   *
+   * @return what the warm run counted
+   */
+  protected def assertSameRows(query: => DataFrame): CacheCounters = {
+    val expected = alone(rows(query))
+    CacheControl.clear(spark)
+    assert(rows(query) === expected, "cold run")
+    val (warm, counters) = counting(rows(query))
+    assert(warm === expected, "warm run")
+    counters
+  }
+
+  /** The same, for a query that must be served from the pool alone when it is warm. */
+  protected def assertServed(query: => DataFrame): Unit = {
+    val warm = assertSameRows(query)
+    assert(warm.chunksHit > 0, "nothing came from the pool")
+    assert(warm.bytesFromFile === 0, "a warm run read from files")
+  }
+
+  /** All rows, as text and in a fixed order, so that they compare whatever their types. */
+  protected def rows(query: DataFrame): Seq[String] = query.collect().map(text).toSeq.sorted
+
+  private def text(value: Any): String = value match {
+    case row: Row => row.toSeq.map(text).mkString("[", ",", "]")
+    case bytes: Array[Byte] => bytes.mkString("0x", " ", "")
+    case map: scala.collection.Map[_, _] =>
+      map.toSeq.map { case (k, v) => text(k) + "->" + text(v) }.sorted.mkString("{", ",", "}")
+    case items: scala.collection.Iterable[_] => items.map(text).mkString("(", ",", ")")
+    case double: Double => java.lang.Double.doubleToRawLongBits(double).toString
+    case float: Float => java.lang.Float.floatToRawIntBits(float).toString
+    case other => String.valueOf(other)
+  }
+
+  /** The cached scans of a plan, subqueries included. */
+  protected def cachedScans(plan: SparkPlan): Seq[CachedParquetScan] =
+    collectWithSubqueries(plan) { case BatchScanExec(_, scan: CachedParquetScan, _, _, _, _) =>
+      scan
+    }
+
+  /** Runs a query and returns the plan it ended with. */
+  protected def executed(query: DataFrame): SparkPlan = {
+    query.collect()
+    query.queryExecution.executedPlan
+  }
+}

@@ -1,0 +1,205 @@
+package io.oap.spark
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
+import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec}
+import org.apache.spark.sql.execution.joins.BaseJoinExec
+
+/** Plans with the cache are no worse than plans without it. */
+class PlanSuite extends CacheSuite {
+
+  override protected def beforeAll(): Unit = {
+    super.beforeAll()
+    createTables()
+  }
+
+  private def createTables(): Unit = {
+    spark
+      .range(0, 20000, 1, 4)
+      .selectExpr(
+        "id",
+        "cast(id % 100 as int) as k",
+        "cast(id % 7 as string) as s",
+        "named_struct('a', id, 'b', cast(id as string)) as n",
+        "cast(id % 20 as int) as p")
+      .createOrReplaceTempView("source")
+    spark.sql("CREATE TABLE fact USING parquet AS SELECT id, k, s, n, p FROM source")
+    spark.sql(
+      "CREATE TABLE fact_p USING parquet PARTITIONED BY (p) AS SELECT id, k, s, n, p FROM source")
+    spark
+      .range(0, 100, 1, 2)
+      .selectExpr("cast(id as int) as dk", "concat('n', id % 10) as name", "cast(id % 20 as int) dp")
+      .write
+      .saveAsTable("dim")
+  }
+
+  /** Joins, exchanges and reuses of a plan, the order of its operators, without its scans. */
+  private def shape(plan: SparkPlan): Seq[String] = {
+    val here = plan match {
+      case adaptive: AdaptiveSparkPlanExec => shape(adaptive.executedPlan)
+      case stage: QueryStageExec => shape(stage.plan)
+      case reused: ReusedExchangeExec => Seq(s"reused ${reused.child.nodeName}")
+      case join: BaseJoinExec => Seq(s"${join.nodeName} ${join.joinType}")
+      case exchange: Exchange => Seq(exchange.nodeName)
+      case reused: ReusedSubqueryExec => Seq(s"reused ${reused.child.getClass.getSimpleName}")
+      case subquery: BaseSubqueryExec => Seq(subquery.getClass.getSimpleName)
+      case _: InMemoryTableScanExec => Seq("in-memory table")
+      case _: FileSourceScanExec | _: BatchScanExec => Seq("scan")
+      case _ => Nil
+    }
+    val below = plan match {
+      case _: AdaptiveSparkPlanExec | _: QueryStageExec | _: ReusedExchangeExec => Nil
+      case scan: LeafExecNode if here == Seq("scan") => scan.subqueries.filterNot(isPruning).flatMap(shape)
+      case _ => plan.subqueries.flatMap(shape) ++ plan.children.flatMap(shape)
+    }
+    here ++ below
+  }
+
+  private def isPruning(subquery: SparkPlan): Boolean =
+    subquery.isInstanceOf[SubqueryBroadcastExec] || (subquery match {
+      case reused: ReusedSubqueryExec => isPruning(reused.child)
+      case _ => false
+    })
+
+  /** Same rows, same joins, exchanges and reuses; and the scans are cached ones. */
+  private def assertPlannedAsAlone(query: => DataFrame): SparkPlan = {
+    val expected = alone(shape(executed(query)))
+    val plan = executed(query)
+    assert(cachedScans(plan).nonEmpty, plan)
+    assert(shape(plan) === expected, plan)
+    assertServed(query)
+    plan
+  }
+
+  private def sql(text: String): DataFrame = spark.sql(text)
+
+  private val queries = Seq(
+    "broadcast join" -> "SELECT name, count(*) FROM fact JOIN dim ON k = dk GROUP BY name",
+    "semi join" -> "SELECT count(*) FROM fact WHERE k IN (SELECT dk FROM dim WHERE name = 'n3')",
+    "anti join" -> "SELECT count(*) FROM fact WHERE k NOT IN (SELECT dk FROM dim WHERE dk > 50)",
+    "exists" ->
+      "SELECT count(*) FROM fact WHERE EXISTS (SELECT 1 FROM dim WHERE dk = k AND name = 'n3')",
+    "self join" ->
+      "SELECT count(*) FROM fact a JOIN fact b ON a.id = b.id WHERE a.k < 5",
+    "reused exchange" ->
+      """SELECT /*+ MERGE(a, b) */ count(*)
+        |FROM (SELECT k, count(*) c FROM fact GROUP BY k) a
+        |JOIN (SELECT k, count(*) c FROM fact GROUP BY k) b ON a.k = b.k""".stripMargin,
+    "CTE used twice" ->
+      """WITH c AS (SELECT k, sum(id) total FROM fact GROUP BY k)
+        |SELECT a.k, b.total FROM c a JOIN c b ON a.k = b.k + 1""".stripMargin,
+    "scalar subquery" -> "SELECT count(*) FROM fact WHERE id > (SELECT avg(id) FROM fact)",
+    "scalar subqueries that merge" ->
+      """SELECT (SELECT max(id) FROM fact WHERE k = 3), (SELECT sum(id) FROM fact WHERE k = 3),
+        |       (SELECT min(p) FROM fact WHERE k = 4)""".stripMargin,
+    "same subquery twice" ->
+      """SELECT count(*) FROM fact WHERE id > (SELECT avg(id) FROM fact)
+        |UNION ALL SELECT count(*) FROM fact WHERE id < (SELECT avg(id) FROM fact)""".stripMargin,
+    "static partition pruning" -> "SELECT k, count(*) FROM fact_p WHERE p = 3 GROUP BY k",
+    "partition pruning by expression" -> "SELECT count(*) FROM fact_p WHERE p + 1 IN (4, 5)",
+    "dynamic partition pruning" ->
+      "SELECT name, count(*) FROM fact_p JOIN dim ON p = dp WHERE name = 'n3' GROUP BY name",
+    "nested column" -> "SELECT sum(n.a) FROM fact WHERE n.b LIKE '1%'",
+    "window" -> "SELECT k, sum(c) OVER (ORDER BY k) FROM (SELECT k, count(*) c FROM fact GROUP BY k)",
+    "union" -> "SELECT s FROM fact UNION SELECT name FROM dim",
+    "count of everything" -> "SELECT count(*) FROM fact",
+    "partition column only" -> "SELECT DISTINCT p FROM fact_p")
+
+  for {
+    adaptive <- Seq("true", "false")
+    (name, text) <- queries
+  } test(s"$name, adaptive execution $adaptive") {
+    withConf("spark.sql.adaptive.enabled" -> adaptive) {
+      assertPlannedAsAlone(sql(text))
+    }
+  }
+
+  private def estimates(plan: LogicalPlan): Seq[(BigInt, Option[BigInt])] =
+    plan.collect { case node if node.children.size != 1 => node.stats }.map { stats =>
+      (stats.sizeInBytes, stats.rowCount)
+    }
+
+  for (cbo <- Seq("true", "false"); table <- Seq("fact", "fact_p")) {
+    test(s"estimated sizes of $table, cost-based optimizer $cbo") {
+      sql(s"ANALYZE TABLE $table COMPUTE STATISTICS FOR ALL COLUMNS")
+      withConf("spark.sql.cbo.enabled" -> cbo, "spark.sql.cbo.joinReorder.enabled" -> cbo) {
+        for (filter <- Seq("true", "p = 3", "p = 3 AND k < 10", "k = 5")) {
+          val query = s"SELECT name, f.id FROM $table f JOIN dim ON k = dk WHERE $filter"
+          val expected = alone(estimates(sql(query).queryExecution.optimizedPlan))
+          assert(estimates(sql(query).queryExecution.optimizedPlan) === expected, query)
+          assertPlannedAsAlone(sql(query))
+        }
+      }
+    }
+  }
+
+  test("join strategy follows the size of the pruned partitions") {
+    val query = "SELECT count(*) FROM fact f JOIN fact_p g ON f.id = g.id WHERE g.p = 3"
+    val pruned = alone(sql("SELECT * FROM fact_p WHERE p = 3").queryExecution.optimizedPlan.stats)
+    withConf("spark.sql.autoBroadcastJoinThreshold" -> (pruned.sizeInBytes + 1).toString) {
+      assertPlannedAsAlone(sql(query))
+    }
+  }
+
+  test("dynamic pruning reaches a data column and drops row groups") {
+    spark.range(0, 40000, 1, 1).selectExpr("id", "cast(id / 100 as int) as day").write
+      .option("parquet.block.size", "65536")
+      .option("parquet.page.size", "4096")
+      .saveAsTable("sorted")
+    val query = "SELECT count(*) FROM sorted JOIN dim ON day = dk WHERE name = 'n3'"
+    withConf("spark.sql.autoBroadcastJoinThreshold" -> "10m") {
+      assertServed(sql(query))
+      val (_, counters) = counting(sql(query).collect())
+      assert(counters.rowGroupsPruned > 0)
+    }
+  }
+
+  test("batches go through whole-stage code generation") {
+    val plan = executed(sql("SELECT k + 1 FROM fact WHERE id > 5"))
+    val generated = collect(plan) { case stage: WholeStageCodegenExec => stage }
+    assert(generated.exists(_.exists(_.isInstanceOf[ColumnarToRowExec])), plan)
+  }
+
+  test("inputFiles and input_file_name") {
+    for (table <- Seq("fact", "fact_p"); filter <- Seq("true", "p = 3")) {
+      val query = s"SELECT id FROM $table WHERE $filter"
+      assert(
+        sql(query).inputFiles.toSet === alone(sql(query).inputFiles.toSet),
+        query)
+    }
+    assertServed(sql("SELECT DISTINCT input_file_name(), input_file_block_start() FROM fact_p"))
+  }
+
+  test("CACHE TABLE and persist hold what the cached scan gave") {
+    sql("CACHE TABLE held AS SELECT k, count(*) c FROM fact GROUP BY k")
+    assert(rows(sql("SELECT * FROM held")) ===
+      alone(rows(sql("SELECT k, count(*) c FROM fact GROUP BY k"))))
+    sql("UNCACHE TABLE held")
+    val persisted = sql("SELECT * FROM fact").persist()
+    assert(persisted.count() === 20000)
+    val plan = executed(sql("SELECT count(*) FROM fact"))
+    assert(collect(plan) { case scan: InMemoryTableScanExec => scan }.nonEmpty, plan)
+    persisted.unpersist(blocking = true)
+  }
+
+  test("views and temporary views") {
+    sql("CREATE VIEW v AS SELECT k, id FROM fact WHERE k < 50")
+    assertPlannedAsAlone(sql("SELECT count(id) FROM v WHERE k > 10"))
+    spark.table("fact_p").createOrReplaceTempView("tv")
+    assertPlannedAsAlone(sql("SELECT sum(id) FROM tv WHERE p IN (1, 2)"))
+  }
+
+  test("aggregates are pushed down where Spark's V2 source can") {
+    withConf(
+      "spark.sql.parquet.aggregatePushdown" -> "true",
+      "spark.sql.sources.useV1SourceList" -> "") {
+      val query = spark.read.parquet(path("warehouse/fact")).selectExpr("max(id)", "count(k)")
+      assert(cachedScans(executed(query)).exists(_.pushedAggregate.isDefined))
+      assert(rows(query) === alone(rows(query)))
+    }
+  }
+}
