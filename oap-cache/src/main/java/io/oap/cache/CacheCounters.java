@@ -1,8 +1,8 @@
 package io.oap.cache;
 
 /**
- * What one reader took from the cache and from files. Not thread-safe: a reader belongs to one
- * task thread.
+ * What one reader took from the cache and from files. Not thread-safe: a reader belongs to one task
+ * thread.
  *
  * <p>Each chunk a reader asks for moves exactly one of {@link #chunksHit} (it was in the pool, or
  * another task had just put it there), {@link #chunksMissed} (this reader loaded it) and {@link

@@ -23,12 +23,12 @@ import org.slf4j.LoggerFactory;
  * Column chunks by key: from the pool when it holds them, else loaded into it once, else read
  * around it. Thread-safe.
  *
- * <p>A request ends in one of four ways. <em>Hit</em>: the chunk is pinned where it lies. <em>Miss</em>:
- * this caller reserves room, reads the file and publishes. <em>Wait</em>: another caller is loading
- * the chunk; after that it is a hit, or a bypass when the load failed or took longer than the time
- * allowed. <em>Bypass</em>: the pool has no room or does not want the chunk, and the bytes go to the
- * caller only. A caller finishes all its own loads before it waits for anybody, so that two callers
- * can never wait for each other.
+ * <p>A request ends in one of four ways. <em>Hit</em>: the chunk is pinned where it lies.
+ * <em>Miss</em>: this caller reserves room, reads the file and publishes. <em>Wait</em>: another
+ * caller is loading the chunk; after that it is a hit, or a bypass when the load failed or took
+ * longer than the time allowed. <em>Bypass</em>: the pool has no room or does not want the chunk,
+ * and the bytes go to the caller only. A caller finishes all its own loads before it waits for
+ * anybody, so that two callers can never wait for each other.
  *
  * <p>The pool may fail in any way without failing a request: the first fault is logged, and from
  * then on everything is read around it.
@@ -136,11 +136,7 @@ public final class ChunkCache {
     private final List<Integer> bypassing = new ArrayList<>();
     private final List<Wait> waiting = new ArrayList<>();
 
-    Getting(
-        List<ChunkRequest> requests,
-        FileRanges file,
-        CacheCounters counters,
-        HeldChunks held) {
+    Getting(List<ChunkRequest> requests, FileRanges file, CacheCounters counters, HeldChunks held) {
       this.requests = requests;
       this.file = file;
       this.counters = counters;

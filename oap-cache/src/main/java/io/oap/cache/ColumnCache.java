@@ -8,9 +8,7 @@ import io.oap.common.OapConfig;
 import java.nio.file.Path;
 import java.util.function.Function;
 
-/**
- * Everything one process caches: column chunks in the pool, footers on the heap. Thread-safe.
- */
+/** Everything one process caches: column chunks in the pool, footers on the heap. Thread-safe. */
 public final class ColumnCache implements AutoCloseable {
   private final ColumnPool pool;
   private final ChunkCache chunks;
@@ -27,8 +25,11 @@ public final class ColumnCache implements AutoCloseable {
     long footerSize = OapConfig.CACHE_FOOTER_SIZE.get(lookup);
     long loadTimeout = OapConfig.CACHE_LOAD_TIMEOUT.get(lookup);
     String path = OapConfig.POOL_PATH.get(lookup);
+    long capacity = OapConfig.POOL_SIZE.get(lookup);
     PoolOptions options =
-        new PoolOptions(OapConfig.POOL_SIZE.get(lookup), path.isEmpty() ? null : Path.of(path));
+        path.isEmpty()
+            ? PoolOptions.anonymous(capacity)
+            : PoolOptions.inDirectory(capacity, Path.of(path));
     return new ColumnCache(ColumnPool.open(options), loadTimeout, footerSize);
   }
 

@@ -1,9 +1,9 @@
 package io.oap.spark
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.SparkEnv
 import org.apache.spark.sql.SparkSession
-
-import scala.jdk.CollectionConverters._
 
 import io.oap.cache.CacheCounters
 import io.oap.cache.pool.PoolStats

@@ -1,6 +1,7 @@
 package io.oap.spark
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, InSet}
+import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
 import org.apache.spark.sql.connector.expressions.{Expressions, Literal, NamedReference}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.metric.CustomMetric
@@ -11,7 +12,6 @@ import org.apache.spark.sql.execution.datasources.v2.parquet.{
   ParquetScan,
   ParquetScanBuilder
 }
-import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
 import org.apache.spark.sql.sources.Filter
 
 /** Takes Spark's V2 push-down as Spark's own Parquet source does, and builds a cached scan. */
@@ -50,7 +50,8 @@ final class CachedParquetScan(parquet: ParquetScan, statistics: Option[V1Statist
       parquet.pushedAggregate,
       parquet.partitionFilters,
       parquet.dataFilters,
-      parquet.pushedVariantExtractions)
+      parquet.pushedVariantExtractions
+    )
     with SupportsRuntimeV2Filtering {
 
   // Spark sets these before it plans the filtered partitions; they are not part of the scan's

@@ -2,10 +2,10 @@ package io.oap.spark
 
 import java.util.concurrent.atomic.AtomicReference
 
+import scala.util.control.NonFatal
+
 import org.apache.spark.{SparkConf, SparkEnv}
 import org.apache.spark.internal.Logging
-
-import scala.util.control.NonFatal
 
 import io.oap.cache.{CacheCounters, ColumnCache}
 import io.oap.common.OapConfig

@@ -59,5 +59,6 @@ private object ReadSettings {
     pushesDecimals = conf.parquetFilterPushDownDecimal,
     pushesStringPredicates = conf.parquetFilterPushDownStringPredicate,
     inFilterThreshold = conf.parquetFilterPushDownInFilterThreshold,
-    isCaseSensitive = conf.caseSensitiveAnalysis)
+    isCaseSensitive = conf.caseSensitiveAnalysis
+  )
 }

@@ -32,7 +32,8 @@ object ScanMetrics {
     TaskValue("chunksMissed", counters.chunksMissed),
     TaskValue("chunksBypassed", counters.chunksBypassed),
     TaskValue("rowGroupsPruned", counters.rowGroupsPruned),
-    TaskValue("loadTime", counters.loadNanos / 1000000))
+    TaskValue("loadTime", counters.loadNanos / 1000000)
+  )
 
   private case class TaskValue(name: String, value: Long) extends CustomTaskMetric
 }
@@ -44,7 +45,8 @@ abstract class BytesMetric extends CustomMetric {
     val units = Seq("B", "KiB", "MiB", "GiB", "TiB", "PiB")
     val power = if (bytes < 1) 0 else (63 - java.lang.Long.numberOfLeadingZeros(bytes)) / 10
     if (power == 0) s"$bytes B"
-    else String.format(java.util.Locale.ROOT, "%.1f %s", bytes / math.pow(1024, power), units(power))
+    else
+      String.format(java.util.Locale.ROOT, "%.1f %s", bytes / math.pow(1024, power), units(power))
   }
 }
 

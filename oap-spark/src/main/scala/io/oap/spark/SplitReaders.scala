@@ -112,7 +112,8 @@ private final class SplitReaders(
       int96.mode.toString,
       int96.timeZone,
       settings.usesOffHeapVectors && TaskContext.get() != null,
-      settings.batchSize)
+      settings.batchSize
+    )
   }
 
   private def datetimeRebase(file: FileMetaData): RebaseSpec =

@@ -1,5 +1,7 @@
 package io.oap.spark
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{
   DynamicPruningSubquery,
@@ -15,8 +17,6 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, V2Sc
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetTable
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
-
-import scala.jdk.CollectionConverters._
 
 import io.oap.common.OapConfig
 
@@ -76,11 +76,13 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
             options,
             files.location.rootPaths.map(_.toString),
             Some(files.schema),
-            classOf[ParquetFileFormat]),
+            classOf[ParquetFileFormat]
+          ),
           () => index,
           files.dataSchema,
           files.schema,
-          Some(V1Statistics(relation)))
+          Some(V1Statistics(relation))
+        )
         DataSourceV2Relation(table, relation.output, None, None, options)
       }
     case _ => None

@@ -2,6 +2,8 @@ package io.oap.spark
 
 import java.util.OptionalLong
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.catalyst.plans.logical.{
   ColumnStat,
   Histogram,
@@ -16,8 +18,6 @@ import org.apache.spark.sql.connector.read.colstats.{
   HistogramBin => V2HistogramBin
 }
 import org.apache.spark.sql.execution.datasources.LogicalRelation
-
-import scala.jdk.CollectionConverters._
 
 /**
  * The statistics Spark alone plans with, for a relation that became a V2 scan: what a projection

@@ -2,14 +2,14 @@ package io.oap.spark
 
 import java.nio.file.{Files, Path}
 
+import scala.util.Using
+
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
-
-import scala.util.Using
 
 import io.oap.cache.CacheCounters
 
@@ -63,9 +63,9 @@ abstract class CacheSuite extends AnyFunSuite with BeforeAndAfterAll with Adapti
     pairs.foreach { case (key, value) => spark.conf.set(key, value) }
     try body
     finally before.foreach {
-      case (key, Some(value)) => spark.conf.set(key, value)
-      case (key, None) => spark.conf.unset(key)
-    }
+        case (key, Some(value)) => spark.conf.set(key, value)
+        case (key, None) => spark.conf.unset(key)
+      }
   }
 
   /** Runs the body as Spark alone would. */

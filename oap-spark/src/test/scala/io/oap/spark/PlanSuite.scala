@@ -32,7 +32,10 @@ class PlanSuite extends CacheSuite {
       "CREATE TABLE fact_p USING parquet PARTITIONED BY (p) AS SELECT id, k, s, n, p FROM source")
     spark
       .range(0, 100, 1, 2)
-      .selectExpr("cast(id as int) as dk", "concat('n', id % 10) as name", "cast(id % 20 as int) dp")
+      .selectExpr(
+        "cast(id as int) as dk",
+        "concat('n', id % 10) as name",
+        "cast(id % 20 as int) dp")
       .write
       .saveAsTable("dim")
   }
@@ -53,7 +56,8 @@ class PlanSuite extends CacheSuite {
     }
     val below = plan match {
       case _: AdaptiveSparkPlanExec | _: QueryStageExec | _: ReusedExchangeExec => Nil
-      case scan: LeafExecNode if here == Seq("scan") => scan.subqueries.filterNot(isPruning).flatMap(shape)
+      case scan: LeafExecNode if here == Seq("scan") =>
+        scan.subqueries.filterNot(isPruning).flatMap(shape)
       case _ => plan.subqueries.flatMap(shape) ++ plan.children.flatMap(shape)
     }
     here ++ below
@@ -107,7 +111,8 @@ class PlanSuite extends CacheSuite {
     "window" -> "SELECT k, sum(c) OVER (ORDER BY k) FROM (SELECT k, count(*) c FROM fact GROUP BY k)",
     "union" -> "SELECT s FROM fact UNION SELECT name FROM dim",
     "count of everything" -> "SELECT count(*) FROM fact",
-    "partition column only" -> "SELECT DISTINCT p FROM fact_p")
+    "partition column only" -> "SELECT DISTINCT p FROM fact_p"
+  )
 
   for {
     adaptive <- Seq("true", "false")

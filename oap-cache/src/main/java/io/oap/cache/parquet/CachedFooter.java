@@ -85,8 +85,7 @@ final class CachedFooter {
     ChunkKey key = ChunkKey.encoded(file, rowGroup, ordinal);
     chunks.put(chunk.getStartingPos(), new ChunkRequest(key, chunk.getStartingPos(), (int) length));
     if (chunk.hasDictionaryPage() && chunk.getFirstDataPageOffset() > chunk.getStartingPos()) {
-      addStructure(
-          chunk.getStartingPos(), chunk.getFirstDataPageOffset() - chunk.getStartingPos());
+      addStructure(chunk.getStartingPos(), chunk.getFirstDataPageOffset() - chunk.getStartingPos());
     }
     if (chunk.getBloomFilterOffset() >= 0 && chunk.getBloomFilterLength() > 0) {
       addStructure(chunk.getBloomFilterOffset(), chunk.getBloomFilterLength());

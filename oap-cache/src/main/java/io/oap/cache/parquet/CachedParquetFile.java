@@ -37,8 +37,7 @@ public final class CachedParquetFile {
    * @throws IOException as Parquet's own reader would throw it for a file that is missing or no
    *     Parquet file
    */
-  public CachedParquetFile(
-      Path path, Configuration conf, ColumnCache cache, CacheCounters counters)
+  public CachedParquetFile(Path path, Configuration conf, ColumnCache cache, CacheCounters counters)
       throws IOException {
     this.cache = cache;
     this.counters = counters;

@@ -20,8 +20,8 @@ import org.apache.parquet.io.ParquetFileRange;
 import org.apache.parquet.io.SeekableInputStream;
 
 /**
- * A Parquet file as Parquet's own reader sees it, with its column chunks served from the cache.
- * Not thread-safe.
+ * A Parquet file as Parquet's own reader sees it, with its column chunks served from the cache. Not
+ * thread-safe.
  *
  * <p>Parquet's reader asks in two ways. A row group's columns come as one vectored read, with a
  * range for each chunk, or for each run of pages where the page index has ruled others out; held
@@ -242,8 +242,12 @@ final class CachedParquetStream extends SeekableInputStream {
   public void readFully(ByteBuffer buffer) throws IOException {
     while (buffer.hasRemaining()) {
       if (read(buffer) < 0) {
-        throw new EOFException("File ended at " + position + ", " + buffer.remaining()
-            + " bytes short of what was asked for");
+        throw new EOFException(
+            "File ended at "
+                + position
+                + ", "
+                + buffer.remaining()
+                + " bytes short of what was asked for");
       }
     }
   }

@@ -14,12 +14,16 @@ public final class FooterCache {
   /** Average heap cost of a map entry and its key. */
   private static final int ENTRY_BYTES = 160;
 
-  /** @param offset position in the file, or -1 for the parsed footer */
+  /**
+   * @param offset position in the file, or -1 for the parsed footer
+   */
   private record Key(FileId file, long offset) {}
 
   private final Cache<Key, Object> entries;
 
-  /** @param capacityBytes heap bytes to use at most, by estimate */
+  /**
+   * @param capacityBytes heap bytes to use at most, by estimate
+   */
   public FooterCache(long capacityBytes) {
     entries =
         CacheBuilder.newBuilder()

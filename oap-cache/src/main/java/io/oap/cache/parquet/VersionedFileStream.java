@@ -104,7 +104,11 @@ final class VersionedFileStream extends SeekableInputStream implements FileRange
       throw e.getCause() instanceof IOException cause ? cause : new IOException(e.getCause());
     } catch (TimeoutException e) {
       throw new IOException(
-          "No answer within " + READ_TIMEOUT_SECONDS + " s to a read of " + request + " from "
+          "No answer within "
+              + READ_TIMEOUT_SECONDS
+              + " s to a read of "
+              + request
+              + " from "
               + inputFile.getPath(),
           e);
     } catch (InterruptedException e) {

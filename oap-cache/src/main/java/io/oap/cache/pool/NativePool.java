@@ -46,8 +46,7 @@ final class NativePool {
   static native boolean isHeld(
       long pool, long high, long low, long groupAndColumn, long representation);
 
-  static native int drop(
-      long pool, long high, long low, long groupAndColumn, long representation);
+  static native int drop(long pool, long high, long low, long groupAndColumn, long representation);
 
   static native long dropFile(long pool, long high, long low);
 

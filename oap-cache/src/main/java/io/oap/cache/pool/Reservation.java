@@ -73,8 +73,8 @@ public final class Reservation extends HeldChunk implements AutoCloseable {
   }
 
   /**
-   * Makes the chunk visible to {@link ColumnPool#pin}, and pins it. All of the memory must have been
-   * filled. If the chunk was dropped meanwhile, only this pin sees it.
+   * Makes the chunk visible to {@link ColumnPool#pin}, and pins it. All of the memory must have
+   * been filled. If the chunk was dropped meanwhile, only this pin sees it.
    *
    * @throws IllegalStateException when nothing is reserved, or not any more
    */
