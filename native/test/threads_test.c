@@ -1,0 +1,97 @@
+/* Many threads in one pool: whatever a pin gives is whole and right, nobody starves for want of
+ * space that eviction could free, and in the end nothing is lost. For ThreadSanitizer above all. */
+#include "check.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define THREADS 6
+#define KEYS 64
+#define CAPACITY (UINT64_C(1) << 20)
+
+static oap_pool *pool;
+static _Atomic uint64_t all_hits;
+static uint64_t operations;
+
+static oap_key key_of(uint64_t k) { return key_numbered(k / 8, 0, (uint32_t)(k % 8)); }
+
+static void load(const oap_key *key, uint64_t *random) {
+  oap_chunk chunk;
+  uint64_t bytes = random_size(random, 1, CAPACITY / 8);
+  int result = oap_pool_reserve(pool, key, bytes, &chunk);
+  if (result != 0) {
+    CHECK(result == -EEXIST || result == -EINPROGRESS);
+    return;
+  }
+  chunk_fill(key, &chunk);
+  if (random_below(random, 8) == 0) {
+    CHECK(oap_pool_abandon(pool, &chunk) == 0);
+    return;
+  }
+  CHECK(oap_pool_publish(pool, &chunk) == 0);
+  CHECK(chunk_is_right(key, &chunk));
+  CHECK(oap_pool_unpin(pool, &chunk) == 0);
+}
+
+/* At most THREADS chunks of an eighth of the pool are held at any time, so there always is room. */
+static void *work(void *seed) {
+  uint64_t random = *(uint64_t *)seed;
+  uint64_t hits = 0;
+  for (uint64_t i = 0; i < operations; i++) {
+    oap_key key = key_of(random_below(&random, KEYS));
+    oap_chunk chunk;
+    if (oap_pool_pin(pool, &key, &chunk) == 0) {
+      CHECK(chunk_is_right(&key, &chunk));
+      CHECK(oap_pool_unpin(pool, &chunk) == 0);
+      hits++;
+    } else {
+      load(&key, &random);
+    }
+    uint64_t choice = random_below(&random, 1000);
+    if (choice < 20) {
+      oap_pool_drop(pool, &key);
+    } else if (choice < 22) {
+      oap_pool_drop_file(pool, key.file_high, key.file_low);
+    } else if (choice < 23) {
+      oap_pool_clear(pool);
+    } else if (choice < 30) {
+      oap_stats stats;
+      oap_pool_stats(pool, &stats);
+      oap_pool_is_held(pool, &key);
+    }
+  }
+  atomic_fetch_add(&all_hits, hits);
+  return NULL;
+}
+
+static void run(const char *policy, unsigned shards) {
+  oap_options options = {.capacity = CAPACITY * shards, .policy = policy, .shards = shards};
+  CHECK(oap_pool_open(&options, &pool) == 0);
+  pthread_t threads[THREADS];
+  uint64_t seeds[THREADS];
+  all_hits = 0;
+  for (uint64_t t = 0; t < THREADS; t++) {
+    seeds[t] = check_seed + t * 1000;
+    CHECK(pthread_create(&threads[t], NULL, work, &seeds[t]) == 0);
+  }
+  for (int t = 0; t < THREADS; t++) {
+    CHECK(pthread_join(threads[t], NULL) == 0);
+  }
+  CHECK_VALID(pool);
+  oap_stats stats;
+  oap_pool_stats(pool, &stats);
+  CHECK(stats.hits == all_hits && stats.hits > 0);
+  CHECK(stats.pinned_chunks == 0 && stats.pinned_bytes == 0);
+  CHECK(stats.refused_no_room == 0);
+  CHECK(oap_pool_close(pool) == 0);
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  operations = check_runs(6000);
+  run("s3fifo", 1);
+  run("s3fifo", 4);
+  run("fifo", 1);
+  return 0;
+}
