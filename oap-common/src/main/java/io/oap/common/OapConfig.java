@@ -76,6 +76,7 @@ public final class OapConfig {
         OapConfig::parseBoolean);
   }
 
+  /** Its value is in bytes. */
   private static ConfigEntry<Long> size(
       String key, String defaultText, long least, String meaning) {
     return new ConfigEntry<>(
@@ -89,6 +90,7 @@ public final class OapConfig {
         text -> atLeast(least, parseSize(text)));
   }
 
+  /** Its value is in milliseconds. */
   private static ConfigEntry<Long> duration(String key, String defaultText, String meaning) {
     return new ConfigEntry<>(
         key,
@@ -97,7 +99,7 @@ public final class OapConfig {
         "a time such as 500ms, 30s or 2m",
         Scope.STATIC,
         "0.1.0",
-        meaning + " In milliseconds when read.",
+        meaning,
         OapConfig::parseMillis);
   }
 
@@ -131,16 +133,14 @@ public final class OapConfig {
   private static long parseMillis(String text) {
     Matcher matcher = matchNumber(text);
     long number = Long.parseLong(matcher.group(1));
-    Duration duration =
-        switch (matcher.group(2).toLowerCase(Locale.ROOT)) {
-          case "ms" -> Duration.ofMillis(number);
-          case "s" -> Duration.ofSeconds(number);
-          case "m", "min" -> Duration.ofMinutes(number);
-          case "h" -> Duration.ofHours(number);
-          default -> throw new IllegalArgumentException(text);
-        };
     try {
-      return duration.toMillis();
+      return switch (matcher.group(2).toLowerCase(Locale.ROOT)) {
+        case "ms" -> number;
+        case "s" -> Duration.ofSeconds(number).toMillis();
+        case "m", "min" -> Duration.ofMinutes(number).toMillis();
+        case "h" -> Duration.ofHours(number).toMillis();
+        default -> throw new IllegalArgumentException(text);
+      };
     } catch (ArithmeticException e) {
       throw new IllegalArgumentException(text, e);
     }

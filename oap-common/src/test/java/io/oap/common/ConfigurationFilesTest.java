@@ -1,0 +1,72 @@
+package io.oap.common;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The files in conf/ say what the code does. */
+class ConfigurationFilesTest {
+  private static final Path CONF = Path.of("..", "conf");
+
+  /** Keys of Spark that a ready-made configuration sets for OAP's sake. */
+  private static final List<String> SPARK_KEYS =
+      List.of("spark.sql.extensions", "spark.executor.memoryOverhead");
+
+  static List<Path> readyMade() throws IOException {
+    try (Stream<Path> files = Files.list(CONF)) {
+      return files.filter(file -> file.toString().endsWith(".conf")).sorted().toList();
+    }
+  }
+
+  @Test
+  void configurationPage_always_isWhatTheEntriesSay() throws IOException {
+    assertEquals(
+        ConfigPage.text(),
+        Files.readString(CONF.resolve("CONFIGURATION.md")),
+        "conf/CONFIGURATION.md is out of date: run dev/docs");
+  }
+
+  @Test
+  void readyMade_always_areThere() throws IOException {
+    assertFalse(readyMade().isEmpty());
+  }
+
+  @ParameterizedTest
+  @MethodSource("readyMade")
+  void readyMade_everyKey_isKnownAndItsValueAllowed(Path file) throws IOException {
+    Map<String, String> settings = settings(file);
+    assertEquals("io.oap.spark.OapExtensions", settings.get("spark.sql.extensions"));
+    for (String key : settings.keySet()) {
+      Optional<ConfigEntry<?>> entry =
+          OapConfig.ALL.stream().filter(known -> known.key().equals(key)).findFirst();
+      assertTrue(entry.isPresent() || SPARK_KEYS.contains(key), () -> file + " sets " + key);
+      entry.ifPresent(known -> known.get(settings::get));
+    }
+  }
+
+  private static Map<String, String> settings(Path file) throws IOException {
+    Map<String, String> settings = new LinkedHashMap<>();
+    for (String line : Files.readAllLines(file)) {
+      if (line.isBlank() || line.startsWith("#")) {
+        continue;
+      }
+      String[] parts = line.strip().split("\\s+", 2);
+      assertEquals(2, parts.length, () -> file + " has no value in: " + line);
+      assertNull(settings.put(parts[0], parts[1]), () -> file + " sets twice: " + parts[0]);
+    }
+    return settings;
+  }
+}
