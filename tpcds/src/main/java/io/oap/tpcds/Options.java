@@ -1,0 +1,246 @@
+package io.oap.tpcds;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Pattern;
+
+/**
+ * What a person asks for on the command line of dev/quickstart and dev/tpcds-compare.
+ *
+ * <p>This file depends on nothing but the JDK: the scripts run it with {@code java Options.java}
+ * before anything is built, so that a wrong option is answered at once. {@link #main} prints the
+ * arguments that spark-submit itself needs; the same class reads the same options in the job.
+ *
+ * @param scale TPC-DS scale factor: about this many GB of raw data
+ * @param queries names such as q19 or q14a, in the order in which they run; empty means all
+ * @param master Spark master
+ * @param data local folder for generated data, shared by all scales
+ * @param iterations timed runs of each query and system
+ * @param partitioned whether store_sales is partitioned by ss_sold_date_sk
+ * @param storage hdd, s3 or local
+ * @param poolSize capacity of the pool of each executor, in Spark's notation
+ * @param report where the JSON report goes
+ */
+public record Options(
+    double scale,
+    List<String> queries,
+    String master,
+    String data,
+    int iterations,
+    boolean partitioned,
+    String storage,
+    String poolSize,
+    String report) {
+
+  /** The nine I/O-heavy queries of the published measurements. */
+  static final String NINE_QUERIES = "q19,q42,q43,q52,q55,q63,q68,q73,q98";
+
+  /** Who reads the options. */
+  public enum Command {
+    QUICKSTART(
+        """
+        Usage: dev/quickstart [options]
+
+        Runs nine TPC-DS queries with Spark alone, with OAP cold and with OAP warm, compares their
+        rows, prints a table and writes a report.
+
+          --scale N          TPC-DS scale factor, about N GB of raw data (default 1)
+          --queries LIST     queries, such as q52,q68 (default the nine I/O-heavy ones)
+          --master URL       Spark master (default local[*])
+          --data FOLDER      where the generated data is kept (default .cache/tpcds)
+          --iterations N     timed runs of each query and system (default 3)
+          --partitioned      store_sales partitioned by ss_sold_date_sk
+          --storage CLASS    local: as it is; hdd: 4 MB/s per core;
+                             s3: 60 MB/s per core, 20 ms per request (default local)
+          --pool-size SIZE   the pool's capacity in each executor (default 2g)
+          --report FILE      where the report goes (default report.json)
+          --help             this text
+        """,
+        Set.of(
+            "--scale",
+            "--queries",
+            "--master",
+            "--data",
+            "--iterations",
+            "--partitioned",
+            "--storage",
+            "--pool-size",
+            "--report")),
+    COMPARE(
+        """
+        Usage: dev/tpcds-compare [options]
+
+        Runs all TPC-DS queries with Spark alone, with OAP cold and with OAP warm, with store_sales
+        partitioned and not, and compares their rows.
+
+          --scale N          TPC-DS scale factor, about N GB of raw data (default 1)
+          --queries LIST     queries, such as q52,q14a (default all)
+          --master URL       Spark master (default local[*])
+          --data FOLDER      where the generated data is kept (default .cache/tpcds)
+          --pool-size SIZE   the pool's capacity in each executor (default 2g)
+          --help             this text
+        """,
+        Set.of("--scale", "--queries", "--master", "--data", "--pool-size"));
+
+    private final String usage;
+    private final Set<String> names;
+
+    Command(String usage, Set<String> names) {
+      this.usage = usage;
+      this.names = names;
+    }
+
+    public String usage() {
+      return usage;
+    }
+
+    /** As it is written on the command line of {@link #main}. */
+    static Command named(String name) {
+      return valueOf(name.toUpperCase(java.util.Locale.ROOT));
+    }
+  }
+
+  /** An option that cannot be used; the message is one line for the person who typed it. */
+  public static final class Rejected extends Exception {
+    private static final long serialVersionUID = 1;
+
+    Rejected(String message) {
+      super(message);
+    }
+  }
+
+  private static final String PARTITIONED = "--partitioned";
+  private static final Pattern QUERY = Pattern.compile("q[1-9][0-9]?[ab]?");
+  private static final Pattern SIZE = Pattern.compile("[1-9][0-9]*[kmgtKMGT]?b?");
+
+  /**
+   * Reads options written as {@code --name value} or {@code --name=value}.
+   *
+   * @throws Rejected when one is unknown, lacks its value or has a value that makes no sense
+   */
+  public static Options parse(Command command, List<String> arguments) throws Rejected {
+    Map<String, String> given = read(command, arguments);
+    String allQueries = command == Command.QUICKSTART ? NINE_QUERIES : "";
+    return new Options(
+        positive("--scale", given.getOrDefault("--scale", "1")),
+        queries(given.getOrDefault("--queries", allQueries)),
+        given.getOrDefault("--master", "local[*]"),
+        folder(given.getOrDefault("--data", ".cache/tpcds")),
+        wholeNumber("--iterations", given.getOrDefault("--iterations", "3")),
+        given.containsKey(PARTITIONED),
+        storage(given.getOrDefault("--storage", "local")),
+        matching("--pool-size", SIZE, "a size such as 512m or 2g", given, "2g"),
+        given.getOrDefault("--report", "report.json"));
+  }
+
+  private static Map<String, String> read(Command command, List<String> arguments) throws Rejected {
+    Map<String, String> given = new LinkedHashMap<>();
+    for (int i = 0; i < arguments.size(); i++) {
+      String argument = arguments.get(i);
+      int equals = argument.startsWith("--") ? argument.indexOf('=') : -1;
+      String name = equals < 0 ? argument : argument.substring(0, equals);
+      if (!command.names.contains(name)) {
+        throw new Rejected("unknown option " + name);
+      }
+      String value = "";
+      if (name.equals(PARTITIONED)) {
+        if (equals >= 0) {
+          throw new Rejected(name + " takes no value");
+        }
+      } else if (equals >= 0) {
+        value = argument.substring(equals + 1);
+      } else if (i + 1 < arguments.size() && !arguments.get(i + 1).startsWith("--")) {
+        value = arguments.get(++i);
+      }
+      if (value.isEmpty() && !name.equals(PARTITIONED)) {
+        throw new Rejected(name + " needs a value");
+      }
+      given.put(name, value);
+    }
+    return given;
+  }
+
+  private static List<String> queries(String text) throws Rejected {
+    List<String> names = text.isEmpty() ? List.of() : Arrays.asList(text.split(",", -1));
+    for (String name : names) {
+      if (!QUERY.matcher(name).matches()) {
+        throw new Rejected("--queries wants names such as q52,q14a, not '" + name + "'");
+      }
+    }
+    return names;
+  }
+
+  private static String folder(String text) throws Rejected {
+    if (text.matches("[a-zA-Z][a-zA-Z0-9+.-]*:/.*")) {
+      throw new Rejected("--data wants a folder of this machine, not '" + text + "'");
+    }
+    return text;
+  }
+
+  private static String storage(String text) throws Rejected {
+    if (!Set.of("hdd", "s3", "local").contains(text)) {
+      throw new Rejected("--storage is hdd, s3 or local, not '" + text + "'");
+    }
+    return text;
+  }
+
+  private static double positive(String name, String text) throws Rejected {
+    try {
+      double number = Double.parseDouble(text);
+      if (number > 0 && number <= 100_000) {
+        return number;
+      }
+    } catch (NumberFormatException e) {
+      // Answered below, like a number out of range.
+    }
+    throw new Rejected(name + " wants a number above 0, not '" + text + "'");
+  }
+
+  private static int wholeNumber(String name, String text) throws Rejected {
+    if (!text.matches("[1-9][0-9]{0,3}")) {
+      throw new Rejected(name + " wants a whole number from 1 to 9999, not '" + text + "'");
+    }
+    return Integer.parseInt(text);
+  }
+
+  private static String matching(
+      String name, Pattern pattern, String wanted, Map<String, String> given, String byDefault)
+      throws Rejected {
+    String text = given.getOrDefault(name, byDefault);
+    if (!pattern.matcher(text).matches()) {
+      throw new Rejected(name + " wants " + wanted + ", not '" + text + "'");
+    }
+    return text;
+  }
+
+  /** What spark-submit has to know before the job starts. */
+  List<String> submitArguments() {
+    List<String> lines = new ArrayList<>();
+    lines.addAll(List.of("--master", master));
+    lines.addAll(List.of("--conf", "spark.oap.pool.size=" + poolSize));
+    return lines;
+  }
+
+  /**
+   * {@code java Options.java <command> <options>}: prints spark-submit's arguments, one a line, or
+   * the usage. Exit status 2 and one line on standard error for options that cannot be used.
+   */
+  public static void main(String[] args) {
+    Command command = Command.named(args[0]);
+    List<String> arguments = Arrays.asList(args).subList(1, args.length);
+    if (arguments.contains("--help")) {
+      System.out.print(command.usage());
+      return;
+    }
+    try {
+      parse(command, arguments).submitArguments().forEach(System.out::println);
+    } catch (Rejected e) {
+      System.err.println(e.getMessage() + " (--help lists the options)");
+      System.exit(2);
+    }
+  }
+}

@@ -1,0 +1,72 @@
+package io.oap.tpcds.storage;
+
+import java.io.IOException;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * One storage class as this JVM sees it: the bucket that all its readers share, and what they read.
+ * Thread-safe.
+ */
+public final class Pace {
+
+  /**
+   * What was read from data files since the JVM started.
+   *
+   * @param bytes bytes handed to readers, footers included
+   * @param requests open, status and list calls, and reads that do not continue the last one
+   */
+  public record Reads(long bytes, long requests) {
+    public Reads minus(Reads earlier) {
+      return new Reads(bytes - earlier.bytes, requests - earlier.requests);
+    }
+  }
+
+  private static final Map<StorageClass, Pace> OF_THIS_JVM = new ConcurrentHashMap<>();
+
+  private final StorageClass storage;
+  private final TokenBucket bucket;
+  private final TokenBucket.Clock clock;
+  private final LongAdder bytes = new LongAdder();
+  private final LongAdder requests = new LongAdder();
+
+  Pace(StorageClass storage, int cores, TokenBucket.Clock clock) {
+    this.storage = storage;
+    this.clock = clock;
+    this.bucket =
+        storage.bytesPerSecondPerCore() == 0
+            ? null
+            : new TokenBucket(storage.bytesPerSecondPerCore() * cores, clock);
+  }
+
+  /** The one of this JVM; the first caller's number of cores counts. */
+  static Pace ofThisJvm(StorageClass storage, int cores) {
+    return OF_THIS_JVM.computeIfAbsent(storage, s -> new Pace(s, cores, TokenBucket.SYSTEM_CLOCK));
+  }
+
+  /** What all storage classes of this JVM have read so far. */
+  public static Reads readsOfThisJvm() {
+    long bytes = 0;
+    long requests = 0;
+    for (Pace pace : OF_THIS_JVM.values()) {
+      bytes += pace.bytes.sum();
+      requests += pace.requests.sum();
+    }
+    return new Reads(bytes, requests);
+  }
+
+  /** Requests sent together: each is counted, and they wait for their answers at the same time. */
+  void request(int count) throws IOException {
+    requests.add(count);
+    TokenBucket.pause(storage.requestNanos(), clock);
+  }
+
+  /** Bytes that a reader is about to be given. */
+  void transfer(long count) throws IOException {
+    bytes.add(count);
+    if (bucket != null) {
+      bucket.take(count);
+    }
+  }
+}

@@ -1,0 +1,97 @@
+package io.oap.tpcds.storage;
+
+import java.io.IOException;
+import java.net.URI;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FilterFileSystem;
+import org.apache.hadoop.fs.LocatedFileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.PathHandle;
+import org.apache.hadoop.fs.RawLocalFileSystem;
+import org.apache.hadoop.fs.RemoteIterator;
+
+/**
+ * Local files, read at the speed of a {@link StorageClass}, which is the URI scheme, and counted.
+ * Reading is paced, writing is not. Every reader of the JVM passes the same bucket, whoever it is:
+ * that is what makes a comparison on slow storage fair.
+ */
+public final class PacedFileSystem extends FilterFileSystem {
+
+  /** Configuration key: task slots of this JVM, over which the bandwidth per core is summed. */
+  public static final String CORES_KEY = "oap.tpcds.storage.cores";
+
+  private final LocalFiles local;
+  private Pace pace;
+
+  public PacedFileSystem() {
+    super(new LocalFiles());
+    local = (LocalFiles) fs;
+  }
+
+  @Override
+  public void initialize(URI name, Configuration conf) throws IOException {
+    int cores = conf.getInt(CORES_KEY, Runtime.getRuntime().availableProcessors());
+    pace = Pace.ofThisJvm(StorageClass.ofScheme(name.getScheme()), cores);
+    local.root = URI.create(name.getScheme() + ":///");
+    local.pace = pace;
+    local.setWorkingDirectory(new Path(local.root));
+    super.initialize(name, conf);
+  }
+
+  @Override
+  public String getScheme() {
+    return getUri().getScheme();
+  }
+
+  @Override
+  public FileStatus getFileStatus(Path path) throws IOException {
+    pace.request(1);
+    return super.getFileStatus(path);
+  }
+
+  @Override
+  public FileStatus[] listStatus(Path path) throws IOException {
+    pace.request(1);
+    return super.listStatus(path);
+  }
+
+  @Override
+  public RemoteIterator<LocatedFileStatus> listLocatedStatus(Path path) throws IOException {
+    pace.request(1);
+    return super.listLocatedStatus(path);
+  }
+
+  @Override
+  public RemoteIterator<FileStatus> listStatusIterator(Path path) throws IOException {
+    pace.request(1);
+    return super.listStatusIterator(path);
+  }
+
+  /**
+   * The local file system under another scheme, so that the paths it returns lead back to us. Files
+   * are opened here, so that no way of opening one goes past the bucket.
+   */
+  private static final class LocalFiles extends RawLocalFileSystem {
+    private URI root;
+    private Pace pace;
+
+    @Override
+    public URI getUri() {
+      // The superclass's constructor asks before there is one.
+      return root == null ? super.getUri() : root;
+    }
+
+    @Override
+    public FSDataInputStream open(Path path, int bufferSize) throws IOException {
+      pace.request(1);
+      return new FSDataInputStream(new PacedInputStream(pathToFile(path), pace, statistics));
+    }
+
+    @Override
+    public FSDataInputStream open(PathHandle handle, int bufferSize) {
+      throw new UnsupportedOperationException("open by handle");
+    }
+  }
+}

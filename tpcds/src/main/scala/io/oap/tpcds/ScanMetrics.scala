@@ -1,0 +1,37 @@
+package io.oap.tpcds
+
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+
+/** The column cache's own metrics in a plan that has been run, summed over its scans. */
+object ScanMetrics extends AdaptiveSparkPlanHelper {
+
+  /** Names under which the extension's scan reports: bytes, counts, and milliseconds for loadTime. */
+  val Names: Seq[String] = Seq(
+    "bytesFromPool",
+    "bytesFromFile",
+    "chunksHit",
+    "chunksMissed",
+    "chunksBypassed",
+    "rowGroupsPruned",
+    "loadTime")
+
+  /**
+   * Sums by name; empty when no scan of the plan reads through the cache.
+   *
+   * Looks into query stages and subqueries. A reused exchange or subquery has run once and is
+   * counted once.
+   */
+  def of(plan: SparkPlan): Map[String, Long] = {
+    val scans = collectWithSubqueries(plan) {
+      case scan: BatchScanExec if scan.metrics.contains(Names.head) => scan
+    }
+    val metrics = for {
+      scan <- scans
+      name <- Names
+      metric <- scan.metrics.get(name)
+    } yield (metric.id, name, metric.value)
+    metrics.distinct.groupMapReduce(_._2)(_._3)(_ + _)
+  }
+}
