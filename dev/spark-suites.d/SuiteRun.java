@@ -1,0 +1,150 @@
+// Runs test suites of Spark one after the other in one JVM and writes what each test did as lines.
+
+package io.oap.suites;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.UncheckedIOException;
+import java.lang.reflect.Method;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import org.scalatest.Reporter;
+import org.scalatest.events.Event;
+import org.scalatest.events.RunAborted;
+import org.scalatest.events.SuiteAborted;
+import org.scalatest.events.TestCanceled;
+import org.scalatest.events.TestFailed;
+import org.scalatest.events.TestIgnored;
+import org.scalatest.events.TestPending;
+import org.scalatest.events.TestStarting;
+import org.scalatest.events.TestSucceeded;
+import org.scalatest.tools.Runner;
+
+/**
+ * Main class and ScalaTest reporter in one. Arguments: the file the lines are appended to, then the
+ * class names of the suites, run in this order. A line has tab-separated fields, the first says
+ * what it is:
+ *
+ * <ul>
+ *   <li>{@code suite <class>}: begins
+ *   <li>{@code start <test>}: begins; a JVM that dies leaves this line without a result
+ *   <li>{@code passed|failed|canceled|ignored|pending <test> <milliseconds> <message>}
+ *   <li>{@code aborted <message>}: the suite could not be run to its end
+ *   <li>{@code cache <hits> <misses> <bytes from the pool>}: what the column cache of this JVM has
+ *       done since it started; only with OAP on the class path
+ *   <li>{@code end <class> <milliseconds>}
+ * </ul>
+ *
+ * <p>ScalaTest calls {@link #apply} from one thread at a time; {@link #main} writes only while no
+ * suite runs. Every line is flushed, since the JVM may die in the next test.
+ */
+public final class SuiteRun implements Reporter {
+  private static PrintWriter lines;
+
+  /** Runs the suites; exit status 0 whatever the tests did, since the lines say it. */
+  public static void main(String[] args) {
+    try {
+      lines =
+          new PrintWriter(
+              Files.newBufferedWriter(
+                  Path.of(args[0]),
+                  StandardCharsets.UTF_8,
+                  StandardOpenOption.CREATE,
+                  StandardOpenOption.APPEND),
+              true);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    for (int i = 1; i < args.length; i++) {
+      write("suite", args[i]);
+      writeCacheStatistics();
+      long started = System.nanoTime();
+      Runner.run(new String[] {"-C", SuiteRun.class.getName(), "-s", args[i]});
+      writeCacheStatistics();
+      write("end", args[i], Long.toString((System.nanoTime() - started) / 1_000_000));
+    }
+    // Suites may leave threads behind that are no daemons.
+    System.exit(0);
+  }
+
+  @Override
+  public void apply(Event event) {
+    if (event instanceof TestStarting e) {
+      write("start", e.testName());
+    } else if (event instanceof TestSucceeded e) {
+      result("passed", e.testName(), e.duration(), "");
+    } else if (event instanceof TestFailed e) {
+      result("failed", e.testName(), e.duration(), described(e.message(), e.throwable()));
+    } else if (event instanceof TestCanceled e) {
+      result("canceled", e.testName(), e.duration(), e.message());
+    } else if (event instanceof TestIgnored e) {
+      write("ignored", e.testName(), "0", "");
+    } else if (event instanceof TestPending e) {
+      result("pending", e.testName(), e.duration(), "");
+    } else if (event instanceof SuiteAborted e) {
+      write("aborted", described(e.message(), e.throwable()));
+    } else if (event instanceof RunAborted e) {
+      write("aborted", described(e.message(), e.throwable()));
+    }
+  }
+
+  private static void result(
+      String outcome, String test, scala.Option<Object> millis, String message) {
+    write(outcome, test, millis.isDefined() ? millis.get().toString() : "0", message);
+    writeCacheStatistics();
+  }
+
+  private static String described(String message, scala.Option<Throwable> throwable) {
+    if (throwable.isEmpty()) {
+      return message;
+    }
+    // The lines hold one message per test; the whole story goes into the JVM's log.
+    throwable.get().printStackTrace(System.out);
+    return throwable.get().getClass().getName() + ": " + message;
+  }
+
+  /** Totals since the JVM started; nothing when OAP is not on the class path. */
+  private static void writeCacheStatistics() {
+    Class<?> control;
+    try {
+      control = Class.forName("io.oap.spark.CacheControl");
+    } catch (ClassNotFoundException e) {
+      return;
+    }
+    try {
+      Object statistics = control.getMethod("localStats").invoke(null);
+      write(
+          "cache",
+          number(statistics, "hits"),
+          number(statistics, "misses"),
+          number(statistics, "bytesFromPool"));
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException("CacheControl.localStats() is not what is expected", e);
+    }
+  }
+
+  private static String number(Object statistics, String component)
+      throws ReflectiveOperationException {
+    Method method = statistics.getClass().getMethod(component);
+    method.setAccessible(true);
+    return method.invoke(statistics).toString();
+  }
+
+  private static synchronized void write(String... fields) {
+    StringBuilder line = new StringBuilder();
+    for (String field : fields) {
+      if (line.length() > 0) {
+        line.append('\t');
+      }
+      line.append(
+          field
+              .replace("\\", "\\\\")
+              .replace("\t", "\\t")
+              .replace("\n", "\\n")
+              .replace("\r", "\\r"));
+    }
+    lines.println(line);
+  }
+}

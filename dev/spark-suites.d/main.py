@@ -1,0 +1,168 @@
+"""Spark's own test suites, with and without OAP: runs them, prints what differs, judges it.
+
+Results of Spark alone are kept in .cache/spark-suites, so that later runs only do the side with OAP.
+Exit status: 0 when the only differences are those in expected-differences.txt, all of those still
+differ, and the column cache served chunks; else 1.
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+import environment
+import results
+import run
+
+HERE = Path(__file__).resolve().parent
+
+
+def options():
+    parser = argparse.ArgumentParser(prog="dev/spark-suites", description=__doc__)
+    parser.add_argument("--fast", action="store_true", help="only the subset marked fast, for dev/check")
+    parser.add_argument("--suites", metavar="A,B", help="only suites whose name contains one of these")
+    side = parser.add_mutually_exclusive_group()
+    side.add_argument("--with-only", action="store_true", help="no run of Spark alone, nothing compared")
+    side.add_argument("--without-only", action="store_true", help="only Spark alone; refreshes it")
+    parser.add_argument("--refresh", action="store_true", help="run Spark alone again")
+    parser.add_argument("--jobs", type=int, default=2, help="JVMs at a time, each 3 GB (default 2)")
+    parser.add_argument("--list", action="store_true", help="print the suites and stop")
+    parser.add_argument("--spark-home", help=argparse.SUPPRESS)
+    parser.add_argument("--oap-jar", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def chosen(groups, fast, asked):
+    names = [name for group in groups.values() for name in group]
+    if asked.fast:
+        names = [name for name in names if name in fast]
+    if asked.suites:
+        parts = asked.suites.split(",")
+        unknown = [part for part in parts if not any(part in name for name in names)]
+        if unknown:
+            sys.exit(f"no suite is called {', '.join(unknown)}; --list prints them")
+        names = [name for name in names if any(part in name for part in parts)]
+    return names
+
+
+class Comparison:
+    """Both sides of the suites of this run."""
+
+    def __init__(self, names):
+        self.names = names
+        self.sides = {"without": {}, "with": {}}
+
+    def done(self, side, result):
+        self.sides[side][result.suite] = result
+        failed = len(result.tests) - result.count("passed") - result.count("ignored")
+        count = f"{result.count('passed')} passed, {failed} not"
+        print(f"{result.seconds:7.1f} s  {side:8}{result.suite}: {count}", flush=True)
+
+    def differences(self):
+        """{(suite, test): Outcome}"""
+        found = {}
+        for name in self.names:
+            without, with_oap = (self.sides[side].get(name) for side in ("without", "with"))
+            if without and with_oap:
+                changed = results.differences(without, with_oap)
+                found.update({(name, test): outcome for test, outcome in changed.items()})
+        return found
+
+    def table(self):
+        width = max(len(name) for name in self.names)
+        head = f"{'suite':{width}}  {'Spark alone':>17}  {'with OAP':>17}  {'chunks hit':>10}  {'missed':>8}"
+        print(f"\n{head}  {'MB from pool':>12}\n{'':{width}}  {'passed not  sec':>17}  {'passed not  sec':>17}")
+        for name in self.names:
+            row = [f"{name:{width}}"]
+            for side in ("without", "with"):
+                row.append(_counts(self.sides[side].get(name)))
+            with_oap = self.sides["with"].get(name)
+            if with_oap:
+                row.append(f"{with_oap.hits:>10}  {with_oap.misses:>8}  {with_oap.pool_bytes / 1e6:>12.1f}")
+            print("  ".join(row))
+        total = self.sides["with"].values()
+        if total:
+            served = sum(result.hits > 0 for result in total)
+            hits, misses = sum(r.hits for r in total), sum(r.misses for r in total)
+            print(f"chunks hit {hits}, missed {misses}; {served} of {len(total)} suites were served from the pool")
+
+
+def _counts(result):
+    if result is None:
+        return f"{'-':>17}"
+    bad = sum(result.count(kind) for kind in ("failed", "canceled", "aborted"))
+    return f"{result.count('passed'):>6}{bad:>4}{result.seconds:>7.0f}"
+
+
+def print_baseline_failures(comparison):
+    """Spark alone fails these here; they say nothing about OAP."""
+    for name in comparison.names:
+        result = comparison.sides["without"].get(name)
+        for test, outcome in result.tests.items() if result else ():
+            if outcome.kind in ("failed", "canceled", "aborted"):
+                print(f"{outcome.kind} with Spark alone: {name}: {test}: {_short(outcome.message)}")
+
+
+def _short(message):
+    return " ".join(message.split())[:240]
+
+
+def judge(comparison, expected):
+    """Prints what is wrong; returns whether anything is."""
+    found = comparison.differences()
+    ran = {name for name in comparison.names if name in comparison.sides["with"]}
+    wrong = 0
+    for (suite, test), outcome in found.items():
+        if (suite, test) in expected:
+            continue
+        wrong += 1
+        print(f"DIFFERENT {suite}: {test}: {outcome.kind}: {_short(outcome.message)}")
+    for (suite, test), reason in expected.items():
+        if suite in ran and (suite, test) not in found:
+            wrong += 1
+            print(f"STALE {suite}: {test}: listed because \"{reason}\", but it does not differ")
+    print(f"{len(found)} tests differ, {len(set(found) & set(expected))} of them expected")
+    return wrong > 0
+
+
+def main():
+    asked = options()
+    groups, fast = results.read_suites(HERE / "suites.txt")
+    expected = results.read_expected(HERE / "expected-differences.txt")
+    names = chosen(groups, fast, asked)
+    if asked.list:
+        print("\n".join(names))
+        return 0
+    made = environment.Environment(asked.spark_home, asked.oap_jar)
+    baseline = made.baseline_folder()
+    comparison = Comparison(names)
+    todo = []
+    if not asked.with_only:
+        known = {} if asked.refresh or asked.without_only else {n: results.kept(n, baseline) for n in names}
+        comparison.sides["without"] = {name: result for name, result in known.items() if result}
+        missing = [name for name in names if not known.get(name)]
+        todo += run.work("without", groups, missing)
+    if not asked.without_only:
+        todo += run.work("with", groups, names)
+
+    def done(side, result):
+        comparison.done(side, result)
+        if side == "without":
+            results.keep(result, baseline)
+
+    logs = environment.HOME / "logs"
+    run.Runs(made, environment.HOME / f"run.{os.getpid()}", logs, done).all(todo, asked.jobs)
+    comparison.table()
+    print_baseline_failures(comparison)
+    print(f"logs: {logs.relative_to(environment.ROOT)}")
+    if asked.with_only or asked.without_only:
+        return 0
+    wrong = judge(comparison, expected)
+    if not any(result.hits for result in comparison.sides["with"].values()):
+        print("NOT SERVED: the column cache had no hit, so this comparison means nothing")
+        wrong = True
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
