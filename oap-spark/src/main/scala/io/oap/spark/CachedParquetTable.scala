@@ -37,6 +37,10 @@ final class CachedParquetTable(
       ParquetScanBuilder(sparkSession, fileIndex, schema, dataSchema, mergedOptions(options)),
       statistics)
 
+  // Without this the table it stands for would take itself for equal, and Spark, which compares a
+  // plan before and after a rule, would see no change.
+  override def canEqual(other: Any): Boolean = other.isInstanceOf[CachedParquetTable]
+
   override def equals(other: Any): Boolean = other match {
     case that: CachedParquetTable =>
       name == that.name && fileIndex == that.fileIndex && schema == that.schema &&

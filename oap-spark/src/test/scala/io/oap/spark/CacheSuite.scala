@@ -28,7 +28,8 @@ abstract class CacheSuite extends AnyFunSuite with BeforeAndAfterAll with Adapti
 
   override protected def beforeAll(): Unit = {
     super.beforeAll()
-    folder = Files.createTempDirectory("oap-spark-test")
+    val temporary = Files.createDirectories(Path.of(System.getProperty("java.io.tmpdir")))
+    folder = Files.createTempDirectory(temporary, "oap-spark-test")
     val builder = SparkSession
       .builder()
       .master("local[2]")
