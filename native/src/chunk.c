@@ -3,7 +3,7 @@
  * who may change them stand in slot.h.
  */
 #include "poison.h"
-#include "shard.h"
+#include "room.h"
 
 #include <errno.h>
 
@@ -19,10 +19,6 @@ static void count_pinned(oap_stripe *stripe, uint64_t bytes) {
 static void count_unpinned(oap_stripe *stripe, uint64_t bytes) {
   count(&stripe->pinned_chunks, UINT64_MAX);
   count(&stripe->pinned_bytes, -bytes);
-}
-
-static unsigned char *address(const oap_shard *shard, uint64_t position) {
-  return shard->windows[position / OAP_WINDOW_BYTES] + position % OAP_WINDOW_BYTES;
 }
 
 uint64_t oap_slot_checksum(const oap_slot *slot) {
@@ -46,111 +42,7 @@ static void describe(const oap_shard *shard, uint32_t number, uint64_t word, oap
   out->shard = shard->number;
   for (uint32_t i = 0; i < slot->pieces; i++) {
     uint64_t position = oap_slot_piece_position(slot, i);
-    out->piece[i] = (oap_piece){address(shard, position), position, slot->piece_bytes[i]};
-  }
-}
-
-/* Gives back what a slot holds, and the slot. Its word says FREE already and no chain or queue
- * leads to it. */
-static void free_slot(oap_shard *shard, uint32_t number) {
-  oap_slot *slot = &shard->slots[number];
-  for (uint32_t i = 0; i < slot->pieces; i++) {
-    const oap_extent *extent = &shard->space.extents[slot->extent[i]];
-    OAP_POISON(address(shard, extent->position), (uint64_t)extent->units * OAP_ALIGNMENT);
-    oap_space_give(&shard->space, slot->extent[i]);
-  }
-  slot->queue_next = shard->slot_free;
-  shard->slot_free = number;
-}
-
-static bool evict_one(oap_shard *shard) {
-  uint32_t victim = shard->order.policy->evict(&shard->order);
-  if (victim == 0) {
-    return false;
-  }
-  oap_index_remove(&shard->index, victim);
-  shard->counted.evictions++;
-  shard->counted.evicted_bytes += shard->slots[victim].bytes;
-  count(&oap_shard_stripe(shard)->chunks, UINT64_MAX);
-  free_slot(shard, victim);
-  return true;
-}
-
-static bool is_evictable(const oap_shard *shard, uint32_t number) {
-  uint64_t word = atomic_load_explicit(&shard->slots[number].word, memory_order_relaxed);
-  return oap_word_state(word) == OAP_PUBLISHED && oap_word_pins(word) == 0;
-}
-
-/* What the largest runs of extents that are free or could be add up to, by walking all of them. */
-static uint64_t largest_runs(const oap_shard *shard) {
-  uint64_t best[OAP_MAX_PIECES] = {0};
-  for (uint32_t r = 0; r < shard->region_count; r++) {
-    uint64_t run = 0;
-    for (uint32_t e = shard->regions[r]; e != 0; e = shard->space.extents[e].next) {
-      const oap_extent *extent = &shard->space.extents[e];
-      bool usable = extent->owner == 0 || is_evictable(shard, extent->owner);
-      run = usable ? run + extent->units : run;
-      if (!usable || extent->next == 0) {
-        for (int i = 0; i < OAP_MAX_PIECES; i++) {
-          uint64_t better = best[i] > run ? best[i] : run;
-          run = best[i] > run ? run : best[i];
-          best[i] = better;
-        }
-        run = 0;
-      }
-    }
-  }
-  return best[0] + best[1] + best[2] + best[3];
-}
-
-bool oap_shard_can_make_room(oap_shard *shard, uint64_t units) {
-  uint64_t pinned_bytes;
-  uint64_t pinned_chunks = oap_shard_pinned(shard, &pinned_bytes);
-  uint64_t pinned_units = pinned_bytes / OAP_ALIGNMENT + OAP_MAX_PIECES * pinned_chunks;
-  uint64_t all_units = shard->capacity / OAP_ALIGNMENT;
-  if (pinned_units < all_units) {
-    /* Pinned pieces cut the rest into so many holes at most; the largest are not below average. */
-    uint64_t holes = OAP_MAX_PIECES * pinned_chunks + shard->region_count;
-    uint64_t sure = (all_units - pinned_units) / holes;
-    if (units <= sure * (holes < OAP_MAX_PIECES ? holes : OAP_MAX_PIECES)) {
-      return true;
-    }
-  }
-  return largest_runs(shard) >= units;
-}
-
-static bool has_slot(const oap_shard *shard) {
-  return shard->slot_free != 0 || shard->slot_top < shard->slot_limit;
-}
-
-static uint32_t next_slot(const oap_shard *shard) {
-  return shard->slot_free != 0 ? shard->slot_free : shard->slot_top + 1;
-}
-
-/* Takes a slot and extents, evicting as long as that is what it needs. 0: there is no room. */
-static uint32_t take_room(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MAX_PIECES],
-                          uint32_t *pieces) {
-  bool checked = false;
-  for (;;) {
-    if (has_slot(shard)) {
-      uint32_t slot = next_slot(shard);
-      *pieces = oap_space_take(&shard->space, slot, units, OAP_MAX_PIECES, extents);
-      if (*pieces > 0) {
-        if (slot == shard->slot_free) {
-          shard->slot_free = shard->slots[slot].queue_next;
-        } else {
-          shard->slot_top = slot;
-        }
-        return slot;
-      }
-    }
-    if (!checked && !oap_shard_can_make_room(shard, units)) {
-      return 0;
-    }
-    checked = true;
-    if (!evict_one(shard)) {
-      return 0;
-    }
+    out->piece[i] = (oap_piece){oap_shard_address(shard, position), position, slot->piece_bytes[i]};
   }
 }
 
@@ -171,7 +63,7 @@ static void fill_in(oap_shard *shard, uint32_t number, uint64_t bytes,
     } else {
       slot->more_positions[i - 1] = extent->position;
     }
-    OAP_UNPOISON(address(shard, extent->position), slot->piece_bytes[i]);
+    OAP_UNPOISON(oap_shard_address(shard, extent->position), slot->piece_bytes[i]);
     left -= slot->piece_bytes[i];
   }
 }
@@ -193,7 +85,7 @@ static int reserve(oap_shard *shard, const uint64_t key[4], uint64_t hash, uint6
   uint32_t extents[OAP_MAX_PIECES];
   uint32_t pieces;
   uint64_t units = (bytes + OAP_ALIGNMENT - 1) / OAP_ALIGNMENT;
-  uint32_t number = take_room(shard, units, extents, &pieces);
+  uint32_t number = oap_room_take(shard, units, extents, &pieces);
   if (number == 0) {
     shard->counted.refused_no_room++;
     return -ENOSPC;
@@ -204,7 +96,7 @@ static int reserve(oap_shard *shard, const uint64_t key[4], uint64_t hash, uint6
   fill_in(shard, number, bytes, extents, pieces);
   oap_index_insert(&shard->index, number, key, hash);
   slot->checksum = oap_slot_checksum(slot);
-  shard->order.policy->insert(&shard->order, number);
+  oap_order_insert(&shard->order, number);
   count_pinned(oap_shard_stripe(shard), bytes);
   describe(shard, number, word, out);
   return 0;
@@ -266,7 +158,7 @@ int oap_shard_abandon(oap_shard *shard, const oap_chunk *chunk) {
       oap_index_remove(&shard->index, chunk->slot);
       oap_order_remove(&shard->order, chunk->slot);
     }
-    free_slot(shard, chunk->slot);
+    oap_room_give(shard, chunk->slot);
     count_unpinned(oap_shard_stripe(shard), chunk->bytes);
     shard->counted.abandons++;
     result = 0;
@@ -284,6 +176,9 @@ int oap_shard_pin(oap_shard *shard, const uint64_t key[4], uint64_t hash, oap_ch
     return -ENOENT;
   }
   count(&stripe->hits, 1);
+  if (shard->order.policy->used != NULL) {
+    shard->order.policy->used(&shard->order, number);
+  }
   if (oap_word_pins(before) == 0) {
     count_pinned(stripe, shard->slots[number].bytes);
   }
@@ -306,7 +201,7 @@ int oap_shard_unpin(oap_shard *shard, const oap_chunk *chunk) {
     /* No new pin can come to a dropped chunk, so this thread alone saw the last one go. */
     pthread_mutex_lock(&shard->lock);
     atomic_store_explicit(&slot->word, oap_word_freed(before), memory_order_release);
-    free_slot(shard, chunk->slot);
+    oap_room_give(shard, chunk->slot);
     pthread_mutex_unlock(&shard->lock);
   }
   return 0;
@@ -340,7 +235,7 @@ static void drop_slot(oap_shard *shard, uint32_t number) {
     count(&oap_shard_stripe(shard)->chunks, UINT64_MAX);
   }
   if (oap_word_state(dropped) == OAP_FREE) {
-    free_slot(shard, number);
+    oap_room_give(shard, number);
   }
 }
 

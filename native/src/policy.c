@@ -1,10 +1,11 @@
-/* What all policies share: the queues, the claim on a victim, the list of names. See policy.h. */
+/* What all policies share: the queues, the claim on a victim, ghosts, the list of names. */
 #include "policy.h"
 
 #include <string.h>
 
 const oap_policy *oap_policy_named(const char *name) {
-  static const oap_policy *const all[] = {&oap_policy_s3fifo, &oap_policy_fifo};
+  static const oap_policy *const all[] = {&oap_policy_s3fifo, &oap_policy_generations,
+                                          &oap_policy_lru};
   if (name == NULL) {
     return all[0];
   }
@@ -30,9 +31,17 @@ void oap_queue_push(oap_order *order, unsigned queue, uint32_t slot) {
   q->head = slot;
   q->count++;
   q->bytes += s->bytes;
+  q->pushed += s->bytes;
+  s->stamp = q->pushed;
 }
 
-void oap_queue_remove(oap_order *order, uint32_t slot) {
+bool oap_queue_is_old(const oap_order *order, uint32_t slot) {
+  const oap_slot *s = &order->slots[slot];
+  const oap_queue *q = &order->queue[s->queue];
+  return q->pushed - s->stamp > q->bytes / 4;
+}
+
+void oap_order_remove(oap_order *order, uint32_t slot) {
   oap_slot *s = &order->slots[slot];
   oap_queue *q = &order->queue[s->queue];
   if (s->queue_previous != 0) {
@@ -49,8 +58,6 @@ void oap_queue_remove(oap_order *order, uint32_t slot) {
   q->bytes -= s->bytes;
 }
 
-void oap_order_remove(oap_order *order, uint32_t slot) { oap_queue_remove(order, slot); }
-
 bool oap_claim(oap_slot *slot) {
   uint64_t word = atomic_load_explicit(&slot->word, memory_order_relaxed);
   while (oap_word_state(word) == OAP_PUBLISHED && oap_word_pins(word) == 0) {
@@ -60,6 +67,83 @@ bool oap_claim(oap_slot *slot) {
     }
   }
   return false;
+}
+
+bool oap_is_evictable(const oap_slot *slot) {
+  uint64_t word = atomic_load_explicit(&slot->word, memory_order_relaxed);
+  return oap_word_state(word) == OAP_PUBLISHED && oap_word_pins(word) == 0;
+}
+
+unsigned oap_uses(const oap_slot *slot) {
+  return oap_word_uses(atomic_load_explicit(&slot->word, memory_order_relaxed));
+}
+
+unsigned oap_take_uses(oap_slot *slot) {
+  return oap_word_uses(
+      atomic_fetch_and_explicit(&slot->word, ~OAP_USES_MASK, memory_order_relaxed));
+}
+
+uint64_t oap_slot_hash(const oap_slot *slot) {
+  uint64_t key[4];
+  for (int i = 0; i < 4; i++) {
+    key[i] = atomic_load_explicit(&slot->key[i], memory_order_relaxed);
+  }
+  return oap_key_hash(key);
+}
+
+static uint32_t clock_now(const oap_order *order) {
+  uint64_t tick = order->capacity >> 20;
+  return (uint32_t)(order->clock / (tick == 0 ? 1 : tick));
+}
+
+/* Two places per fingerprint; the newer memory drives out the older one. */
+static void remember(oap_order *order, uint64_t hash) {
+  uint32_t place = (uint32_t)(hash >> 32) & order->ghost_mask & ~1U;
+  oap_ghost *a = &order->ghosts[place];
+  oap_ghost *b = &order->ghosts[place + 1];
+  oap_ghost *older = (int32_t)(a->when - b->when) <= 0 ? a : b;
+  older->fingerprint = (uint32_t)hash | 1;
+  older->when = clock_now(order);
+}
+
+static bool recall(oap_order *order, uint64_t hash) {
+  uint32_t place = (uint32_t)(hash >> 32) & order->ghost_mask & ~1U;
+  for (uint32_t i = place; i <= place + 1; i++) {
+    oap_ghost *ghost = &order->ghosts[i];
+    if (ghost->fingerprint == ((uint32_t)hash | 1)) {
+      ghost->fingerprint = 0;
+      return clock_now(order) - ghost->when <= UINT32_C(1) << 20;
+    }
+  }
+  return false;
+}
+
+static void leave(oap_order *order, uint32_t slot) {
+  oap_order_remove(order, slot);
+  order->clock += order->slots[slot].bytes;
+  remember(order, oap_slot_hash(&order->slots[slot]));
+}
+
+void oap_order_insert(oap_order *order, uint32_t slot) {
+  uint64_t hash = oap_slot_hash(&order->slots[slot]);
+  order->ghost_reserves += recall(order, hash);
+  order->policy->insert(order, slot, hash);
+}
+
+uint32_t oap_order_evict(oap_order *order) {
+  uint32_t victim = order->policy->evict(order);
+  if (victim != 0) {
+    leave(order, victim);
+  }
+  return victim;
+}
+
+bool oap_order_evict_old(oap_order *order, uint32_t slot) {
+  if (!order->policy->is_old(order, slot) || !oap_claim(&order->slots[slot])) {
+    return false;
+  }
+  leave(order, slot);
+  return true;
 }
 
 const char *oap_order_validate(const oap_order *order, uint32_t top, uint32_t *count) {

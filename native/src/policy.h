@@ -1,10 +1,10 @@
 /*
- * The policy: which chunk leaves when room is needed, and which may enter. One small seam, several
- * policies behind it; each shard has its own state of the one chosen at open.
+ * The policy: which chunk leaves when room is needed. One small seam, several policies behind it;
+ * each shard has its own state of the one chosen at open.
  *
  * A policy orders slots in queues (doubly linked by slot number). Hits do not reach it: they leave
  * their mark in the uses of the slot's word without a lock, and the policy looks there when it
- * searches a victim. All functions are called under the shard's lock.
+ * searches a victim. All functions are called under the shard's lock, except for used.
  */
 #ifndef OAP_POLICY_H
 #define OAP_POLICY_H
@@ -18,13 +18,22 @@ typedef struct oap_queue {
   uint32_t tail; /* oldest */
   uint32_t count;
   uint64_t bytes;
+  uint64_t pushed; /* bytes ever */
 } oap_queue;
 
-/* A chunk that left, remembered by a fingerprint of its key: has it been here lately? */
+/* A chunk that left, remembered by a fingerprint of its key: would more capacity have held it? */
 typedef struct oap_ghost {
   uint32_t fingerprint;
   uint32_t when; /* on the clock of bytes that left, in units of capacity / 2^20 */
 } oap_ghost;
+
+/* How often keys were asked for lately, about: four counters of four bits each per key, of which
+ * the least counts; all are halved now and then (Einziger et al., TinyLFU, 2017). */
+typedef struct oap_sketch {
+  uint64_t *words; /* sixteen counters each */
+  uint32_t mask;
+  uint32_t additions; /* since the last halving */
+} oap_sketch;
 
 typedef struct oap_policy oap_policy;
 
@@ -33,22 +42,43 @@ typedef struct oap_order {
   oap_slot *slots;
   uint64_t capacity; /* bytes of the shard */
   oap_queue queue[OAP_QUEUES];
+  oap_sketch sketch;
   oap_ghost *ghosts;
   uint32_t ghost_mask;
-  uint64_t clock; /* bytes evicted so far */
+  uint32_t oldest;         /* generations: the queue of the oldest */
+  unsigned victim_asks;    /* s3fifo: how often the last victim was asked for */
+  uint64_t clock;          /* bytes evicted so far */
+  uint64_t ghost_reserves; /* of chunks that a pool of twice the capacity would still hold */
+  _Atomic uint32_t *ring;  /* slots used lately, for a policy that wants to know; may lose some */
+  _Atomic uint32_t ring_head;
+  uint32_t ring_tail;
 } oap_order;
+
+#define OAP_RING 4096
 
 struct oap_policy {
   const char *name;
   /* A chunk has been reserved; its slot is filled in. */
-  void (*insert)(oap_order *order, uint32_t slot);
-  /* Takes the next victim off its queue and claims it (its word is then that of a free slot).
-   * 0: nothing can be evicted. */
+  void (*insert)(oap_order *order, uint32_t slot, uint64_t hash);
+  /* The next victim, claimed (its word is then that of a free slot). 0: nothing can be evicted. */
   uint32_t (*evict)(oap_order *order);
+  /* Whether a chunk would be a victim before long, so that it may as well go now. */
+  bool (*is_old)(const oap_order *order, uint32_t slot);
+  /* A slot has been pinned again. Without the lock; NULL: of no interest. */
+  void (*used)(oap_order *order, uint32_t slot);
 };
 
 /* The policy of that name, NULL: the default. NULL if there is none. */
 const oap_policy *oap_policy_named(const char *name);
+
+/* A chunk has been reserved: hands it to the policy. */
+void oap_order_insert(oap_order *order, uint32_t slot);
+
+/* The next victim, claimed and off its queue; 0: there is none. */
+uint32_t oap_order_evict(oap_order *order);
+
+/* Evicts this one, if it can be and would be a victim before long. */
+bool oap_order_evict_old(oap_order *order, uint32_t slot);
 
 /* Takes a slot off whatever queue it stands in. */
 void oap_order_remove(oap_order *order, uint32_t slot);
@@ -58,10 +88,19 @@ const char *oap_order_validate(const oap_order *order, uint32_t top, uint32_t *c
 
 /* For policies. */
 void oap_queue_push(oap_order *order, unsigned queue, uint32_t slot);
-void oap_queue_remove(oap_order *order, uint32_t slot);
-bool oap_claim(oap_slot *slot);
+bool oap_queue_is_old(const oap_order *order, uint32_t slot); /* in its queue's older part */
+bool oap_claim(oap_slot *slot); /* makes a published slot without pins free, or false */
+bool oap_is_evictable(const oap_slot *slot); /* published and without pins, for now */
+unsigned oap_uses(const oap_slot *slot);
+unsigned oap_take_uses(oap_slot *slot); /* and sets them to 0 */
+uint64_t oap_slot_hash(const oap_slot *slot);
+
+/* Counts asks for a key; keys is how many the pool holds, which sets how fast counts fade. */
+void oap_sketch_add(oap_sketch *sketch, uint64_t hash, unsigned asks, uint32_t keys);
+unsigned oap_sketch_count(const oap_sketch *sketch, uint64_t hash);
 
 extern const oap_policy oap_policy_s3fifo;
-extern const oap_policy oap_policy_fifo;
+extern const oap_policy oap_policy_generations;
+extern const oap_policy oap_policy_lru;
 
 #endif

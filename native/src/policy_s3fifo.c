@@ -1,7 +1,12 @@
 /*
- * S3-FIFO (Yang et al., SOSP 2023), counted in bytes: a small queue that every newcomer passes, so
- * that a scan flows through it without touching the rest; a main queue with a few second chances;
- * and ghosts, by which a chunk that left the small queue too early enters the main queue directly.
+ * S3-FIFO's queues (Yang et al., SOSP 2023), counted in bytes, with W-TinyLFU's admission (Einziger
+ * et al., 2017) between them: newcomers pass a small queue, so that a scan flows through it; who
+ * comes to its end stays only if he was used again already or is asked for more often than whom he
+ * would displace from the main queue. The main queue gives second chances to what was used
+ * meanwhile.
+ *
+ * Sizes need no part in the comparison: a chunk saves its bytes at each hit and costs the same
+ * bytes to keep, so frequency alone is its worth per byte.
  */
 #include "policy.h"
 
@@ -10,89 +15,99 @@ enum { SMALL, MAIN };
 /* The small queue gets a tenth of the capacity, as in the paper. */
 #define SMALL_PART 10
 
-/* Ghosts older than the bytes of the main queue say nothing any more. */
-static uint32_t clock_now(const oap_order *order) {
-  uint64_t tick = order->capacity >> 20;
-  return (uint32_t)(order->clock / (tick == 0 ? 1 : tick));
+/* Below this the main queue takes whoever comes: the pool is being filled. Leaves room for the
+ * small queue and for what lies scattered. */
+#define MAIN_PERCENT 85
+
+/* So many uses in the small queue are proof enough, whatever was hot before; as in the paper. */
+#define ENOUGH_USES 2
+
+static void count_asks(oap_order *order, uint64_t hash, unsigned asks) {
+  oap_sketch_add(&order->sketch, hash, asks, order->queue[SMALL].count + order->queue[MAIN].count);
 }
 
-static uint32_t clock_main(const oap_order *order) {
-  uint64_t tick = order->capacity >> 20;
-  return (uint32_t)((order->capacity - order->capacity / SMALL_PART) / (tick == 0 ? 1 : tick));
+static void insert(oap_order *order, uint32_t slot, uint64_t hash) {
+  oap_queue_push(order, SMALL, slot);
+  count_asks(order, hash, 1);
 }
 
-static uint64_t hash_of(const oap_slot *slot) {
-  uint64_t key[4];
-  for (int i = 0; i < 4; i++) {
-    key[i] = atomic_load_explicit(&slot->key[i], memory_order_relaxed);
-  }
-  return oap_key_hash(key);
+static void move(oap_order *order, uint32_t slot) {
+  oap_order_remove(order, slot);
+  oap_queue_push(order, MAIN, slot);
 }
 
-/* Two places per fingerprint; the newer memory drives out the older one. */
-static void remember(oap_order *order, uint64_t hash) {
-  uint32_t fingerprint = (uint32_t)hash | 1;
-  uint32_t place = (uint32_t)(hash >> 32) & order->ghost_mask & ~1U;
-  oap_ghost *a = &order->ghosts[place];
-  oap_ghost *b = &order->ghosts[place + 1];
-  oap_ghost *older = (int32_t)(a->when - b->when) <= 0 ? a : b;
-  older->fingerprint = fingerprint;
-  older->when = clock_now(order);
-}
-
-static bool recall(oap_order *order, uint64_t hash) {
-  uint32_t fingerprint = (uint32_t)hash | 1;
-  uint32_t place = (uint32_t)(hash >> 32) & order->ghost_mask & ~1U;
-  for (uint32_t i = place; i <= place + 1; i++) {
-    oap_ghost *ghost = &order->ghosts[i];
-    if (ghost->fingerprint == fingerprint) {
-      ghost->fingerprint = 0;
-      return clock_now(order) - ghost->when <= clock_main(order);
-    }
-  }
-  return false;
-}
-
-static void insert(oap_order *order, uint32_t slot) {
-  bool known = recall(order, hash_of(&order->slots[slot]));
-  oap_queue_push(order, known ? MAIN : SMALL, slot);
-}
-
-static void set_uses(oap_slot *slot, unsigned uses) {
-  uint64_t word = atomic_load_explicit(&slot->word, memory_order_relaxed);
-  while (!atomic_compare_exchange_weak_explicit(&slot->word, &word, oap_word_with_uses(word, uses),
-                                                memory_order_relaxed, memory_order_relaxed)) {
-  }
-}
-
-static uint32_t evict(oap_order *order) {
-  /* Each slot is looked at as often as it has uses left to lose, and once more. */
-  uint64_t looks = (uint64_t)(OAP_MAX_USES + 2) *
-                   (order->queue[SMALL].count + (uint64_t)order->queue[MAIN].count);
-  while (looks-- > 0) {
-    bool small =
-        order->queue[MAIN].count == 0 ||
-        (order->queue[SMALL].count > 0 && order->queue[SMALL].bytes > order->capacity / SMALL_PART);
-    uint32_t number = order->queue[small ? SMALL : MAIN].tail;
+/* Moves what was used, or is in use now, from the main queue's end to its beginning. The slot that
+ * is then at the end, or 0 when all are in use. */
+static uint32_t main_victim(oap_order *order) {
+  for (uint64_t looks = (uint64_t)2 * order->queue[MAIN].count; looks > 0; looks--) {
+    uint32_t number = order->queue[MAIN].tail;
     oap_slot *slot = &order->slots[number];
-    unsigned uses = oap_word_uses(atomic_load_explicit(&slot->word, memory_order_relaxed));
-    oap_queue_remove(order, number);
-    if (small ? uses > 1 : uses > 0) {
-      set_uses(slot, small ? 0 : uses - 1);
-      oap_queue_push(order, MAIN, number);
-      continue;
-    }
-    uint64_t hash = hash_of(slot);
-    if (oap_claim(slot)) {
-      order->clock += slot->bytes;
-      if (small) {
-        remember(order, hash);
-      }
+    if (oap_uses(slot) == 0 && oap_is_evictable(slot)) {
       return number;
     }
-    oap_queue_push(order, MAIN, number); /* pinned or loading: in use */
+    count_asks(order, oap_slot_hash(slot), oap_take_uses(slot));
+    move(order, number);
   }
   return 0;
 }
 
-const oap_policy oap_policy_s3fifo = {.name = "s3fifo", .insert = insert, .evict = evict};
+static unsigned frequency(const oap_order *order, uint32_t slot) {
+  return oap_sketch_count(&order->sketch, oap_slot_hash(&order->slots[slot])) +
+         oap_uses(&order->slots[slot]);
+}
+
+/* Of the two queues' ends, the one that is asked for less; 0 if there is none to choose from, now
+ * that the small queue has given what it had to the main one. */
+static uint32_t choose(oap_order *order) {
+  for (uint64_t looks = order->queue[SMALL].count; looks > 0; looks--) {
+    uint32_t candidate = order->queue[SMALL].tail;
+    bool main_is_short = order->queue[MAIN].bytes < order->capacity / 100 * MAIN_PERCENT;
+    bool small_is_short = order->queue[SMALL].bytes < order->capacity / SMALL_PART;
+    if (!oap_is_evictable(&order->slots[candidate]) || (main_is_short && !small_is_short)) {
+      move(order, candidate);
+      continue;
+    }
+    uint32_t victim = main_victim(order);
+    if (victim == 0) {
+      return candidate;
+    }
+    if (small_is_short) {
+      return victim;
+    }
+    if (oap_uses(&order->slots[candidate]) < ENOUGH_USES &&
+        frequency(order, candidate) <= frequency(order, victim)) {
+      return candidate;
+    }
+    oap_slot *slot = &order->slots[candidate];
+    count_asks(order, oap_slot_hash(slot), oap_take_uses(slot));
+    move(order, candidate);
+    return victim;
+  }
+  return main_victim(order);
+}
+
+static uint32_t evict(oap_order *order) {
+  uint64_t looks = (uint64_t)order->queue[SMALL].count + order->queue[MAIN].count;
+  for (; looks > 0; looks--) {
+    uint32_t victim = choose(order);
+    if (victim == 0) {
+      return 0;
+    }
+    order->victim_asks = frequency(order, victim);
+    if (oap_claim(&order->slots[victim])) {
+      return victim;
+    }
+  }
+  return 0;
+}
+
+static bool is_old(const oap_order *order, uint32_t slot) {
+  return oap_queue_is_old(order, slot) && frequency(order, slot) <= order->victim_asks;
+}
+
+const oap_policy oap_policy_s3fifo = {
+    .name = "s3fifo",
+    .insert = insert,
+    .evict = evict,
+    .is_old = is_old,
+};

@@ -11,8 +11,10 @@
 #define BYTES_PER_SLOT 4096
 #define LEAST_SLOTS 256
 #define MOST_SLOTS (UINT32_C(1) << 31)
-#define SLOTS_PER_HEAD 4
-#define SLOTS_PER_GHOST 8
+#define SLOTS_PER_HEAD 8
+#define SLOTS_PER_FILE_HEAD 32
+#define SLOTS_PER_GHOST 16
+#define SLOTS_PER_SKETCH_WORD 16
 
 static uint64_t round_up(uint64_t x, uint64_t to) { return (x + to - 1) / to * to; }
 
@@ -53,14 +55,18 @@ int oap_shard_open(oap_shard *shard, uint32_t number, uint64_t from, uint64_t by
   uint64_t regions = bytes / OAP_WINDOW_BYTES + 2;
   uint64_t extents = slots + slots / 2 * 3 + regions + OAP_MAX_PIECES;
   uint64_t heads = power_of_two_at_least(slots / SLOTS_PER_HEAD);
+  uint64_t file_heads = power_of_two_at_least(slots / SLOTS_PER_FILE_HEAD);
   uint64_t ghosts = power_of_two_at_least(slots / SLOTS_PER_GHOST);
+  uint64_t words = power_of_two_at_least(slots / SLOTS_PER_SKETCH_WORD);
 
   uint64_t slots_at = 0;
   uint64_t extents_at = slots_at + (slots + 1) * sizeof(oap_slot);
   uint64_t heads_at = round_up(extents_at + extents * sizeof(oap_extent), 4096);
   uint64_t files_at = round_up(heads_at + heads * sizeof(uint32_t), 4096);
-  uint64_t ghosts_at = round_up(files_at + heads * sizeof(uint32_t), 4096);
-  uint64_t regions_at = round_up(ghosts_at + ghosts * sizeof(oap_ghost), 4096);
+  uint64_t ghosts_at = round_up(files_at + file_heads * sizeof(uint32_t), 4096);
+  uint64_t words_at = round_up(ghosts_at + ghosts * sizeof(oap_ghost), 4096);
+  uint64_t ring_at = words_at + words * sizeof(uint64_t);
+  uint64_t regions_at = round_up(ring_at + OAP_RING * sizeof(uint32_t), 4096);
   shard->table_bytes = round_up(regions_at + regions * sizeof(uint32_t), 4096);
   char *table = oap_table_map(shard->table_bytes);
   if (table == NULL) {
@@ -78,7 +84,7 @@ int oap_shard_open(oap_shard *shard, uint32_t number, uint64_t from, uint64_t by
       .heads = (_Atomic uint32_t *)(table + heads_at),
       .file_heads = (uint32_t *)(table + files_at),
       .mask = (uint32_t)(heads - 1),
-      .file_mask = (uint32_t)(heads - 1),
+      .file_mask = (uint32_t)(file_heads - 1),
   };
   shard->order = (oap_order){
       .policy = policy,
@@ -86,6 +92,8 @@ int oap_shard_open(oap_shard *shard, uint32_t number, uint64_t from, uint64_t by
       .capacity = bytes,
       .ghosts = (oap_ghost *)(table + ghosts_at),
       .ghost_mask = (uint32_t)(ghosts - 1),
+      .sketch = {.words = (uint64_t *)(table + words_at), .mask = (uint32_t)(words - 1)},
+      .ring = (_Atomic uint32_t *)(table + ring_at),
   };
   oap_space_init(&shard->space, (oap_extent *)(table + extents_at), (uint32_t)extents);
   add_regions(shard, from, bytes);
@@ -148,6 +156,7 @@ void oap_shard_stats(oap_shard *shard, oap_stats *sum) {
   sum->refused_no_room += counted->refused_no_room;
   sum->refused_too_large += counted->refused_too_large;
   sum->refused_not_admitted += counted->refused_not_admitted;
+  sum->ghost_reserves += shard->order.ghost_reserves;
   pthread_mutex_unlock(&shard->lock);
   sum->metadata_bytes += sizeof(*shard) + oap_table_resident(shard->table, shard->table_bytes);
 }

@@ -73,7 +73,8 @@ const char *oap_shard_validate(oap_shard *shard);
 /* The calling thread's counters. */
 oap_stripe *oap_shard_stripe(oap_shard *shard);
 
-/* Under the lock: whether room for so many units can be made, given what is pinned now. */
-bool oap_shard_can_make_room(oap_shard *shard, uint64_t units);
+static inline unsigned char *oap_shard_address(const oap_shard *shard, uint64_t position) {
+  return shard->windows[position / OAP_WINDOW_BYTES] + position % OAP_WINDOW_BYTES;
+}
 
 #endif

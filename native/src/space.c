@@ -208,7 +208,7 @@ static void join(oap_space *space, uint32_t e, uint32_t after) {
   forget(space, after);
 }
 
-void oap_space_give(oap_space *space, uint32_t extent) {
+uint32_t oap_space_give(oap_space *space, uint32_t extent) {
   space->extents[extent].owner = 0;
   uint32_t next = space->extents[extent].next;
   if (next != 0 && space->extents[next].owner == 0) {
@@ -222,6 +222,7 @@ void oap_space_give(oap_space *space, uint32_t extent) {
     extent = previous;
   }
   bin_insert(space, extent);
+  return extent;
 }
 
 static const char *validate_bin(const oap_space *space, unsigned bin, uint64_t *units,

@@ -50,8 +50,9 @@ uint32_t oap_space_add_region(oap_space *space, uint64_t position, uint64_t byte
 uint32_t oap_space_take(oap_space *space, uint32_t owner, uint64_t units, uint32_t most_pieces,
                         uint32_t extents[OAP_MAX_PIECES]);
 
-/* Gives an extent back and joins it with free neighbours. */
-void oap_space_give(oap_space *space, uint32_t extent);
+/* Gives an extent back and joins it with free neighbours; returns the free extent it is now part
+ * of. Extents that were joined into others have no units any more. */
+uint32_t oap_space_give(oap_space *space, uint32_t extent);
 
 /* NULL, or what is wrong with bins, bitmap or extents. */
 const char *oap_space_validate(const oap_space *space);

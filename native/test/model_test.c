@@ -216,7 +216,8 @@ int main(int argc, char **argv) {
   for (uint64_t i = 0; i < runs; i++) {
     check_seed = first + i;
     run(check_seed, "s3fifo");
-    run(check_seed, "fifo");
+    run(check_seed, "generations");
+    run(check_seed, "lru");
   }
   return 0;
 }

@@ -92,6 +92,7 @@ int main(int argc, char **argv) {
   operations = check_runs(6000);
   run("s3fifo", 1);
   run("s3fifo", 4);
-  run("fifo", 1);
+  run("generations", 1);
+  run("lru", 1);
   return 0;
 }

@@ -10,7 +10,8 @@ import java.util.Objects;
  * @param file a directory, or null for anonymous memory. In a directory, the pool is an unnamed
  *     file whose whole space is reserved when it is opened; it disappears with the process, also
  *     when that is killed
- * @param policy which chunks are evicted: "s3fifo" or "fifo"; null for the default
+ * @param policy which chunks are evicted: "s3fifo" (the default, also for null), "generations" or
+ *     "lru"
  * @param shards independent parts, a power of two, or 0 to choose by capacity
  */
 public record PoolOptions(long capacityBytes, Path file, String policy, int shards) {

@@ -1,0 +1,52 @@
+/*
+ * Generations, the idea of Linux' multi-generational LRU: chunks stand in a few generations, the
+ * oldest is gone through, what was used since moves to the youngest, the rest leaves; when the
+ * oldest is empty, all others age. Newcomers start in the second oldest, so that a scan does not
+ * pass through all of them.
+ */
+#include "policy.h"
+
+#define NEW 1
+#define YOUNGEST (OAP_QUEUES - 1)
+
+static unsigned generation(const oap_order *order, unsigned age) {
+  return (order->oldest + age) % OAP_QUEUES;
+}
+
+static void insert(oap_order *order, uint32_t slot, uint64_t hash) {
+  (void)hash;
+  oap_queue_push(order, generation(order, NEW), slot);
+}
+
+static uint32_t evict(oap_order *order) {
+  uint64_t looks = OAP_QUEUES;
+  for (unsigned i = 0; i < OAP_QUEUES; i++) {
+    looks += (uint64_t)2 * order->queue[i].count;
+  }
+  for (; looks > 0; looks--) {
+    uint32_t number = order->queue[order->oldest].tail;
+    if (number == 0) {
+      order->oldest = generation(order, 1);
+      continue;
+    }
+    oap_slot *slot = &order->slots[number];
+    bool used = oap_take_uses(slot) > 0;
+    if (!used && oap_claim(slot)) {
+      return number;
+    }
+    oap_order_remove(order, number);
+    oap_queue_push(order, generation(order, YOUNGEST), number);
+  }
+  return 0;
+}
+
+static bool is_old(const oap_order *order, uint32_t slot) {
+  return oap_uses(&order->slots[slot]) == 0 && order->slots[slot].queue == order->oldest;
+}
+
+const oap_policy oap_policy_generations = {
+    .name = "generations",
+    .insert = insert,
+    .evict = evict,
+    .is_old = is_old,
+};

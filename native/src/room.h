@@ -1,0 +1,25 @@
+/*
+ * Room: how a shard comes by a slot and extents for a new chunk, and gets them back.
+ *
+ * A chunk in one piece is worth most, so before several pieces are taken, room is made in one
+ * place: the policy names a victim, and the hole it leaves is widened by evicting its neighbours,
+ * as long as they are such that the policy would soon have named them too. The free space that
+ * this leaves scattered is bounded: beyond it a chunk takes several pieces.
+ *
+ * Everything here is called under the shard's lock.
+ */
+#ifndef OAP_ROOM_H
+#define OAP_ROOM_H
+
+#include "shard.h"
+
+/* Takes a slot and extents of so many units, evicting as long as that is what it needs. Returns the
+ * slot; 0, and nothing was evicted, if pinned chunks leave no room. */
+uint32_t oap_room_take(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MAX_PIECES],
+                       uint32_t *pieces);
+
+/* Gives back what a slot holds, and the slot. Its word says FREE already and no chain or queue
+ * leads to it. Returns the largest of the free extents that its pieces are now part of. */
+uint32_t oap_room_give(oap_shard *shard, uint32_t slot);
+
+#endif
