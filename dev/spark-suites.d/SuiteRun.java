@@ -5,7 +5,6 @@ package io.oap.suites;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
-import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -32,8 +31,8 @@ import org.scalatest.tools.Runner;
  *   <li>{@code start <test>}: begins; a JVM that dies leaves this line without a result
  *   <li>{@code passed|failed|canceled|ignored|pending <test> <milliseconds> <message>}
  *   <li>{@code aborted <message>}: the suite could not be run to its end
- *   <li>{@code cache <hits> <misses> <bytes from the pool>}: what the column cache of this JVM has
- *       done since it started; only with OAP on the class path
+ *   <li>{@code cache <chunks hit> <chunks missed> <chunks bypassed> <bytes from the pool>}: totals of
+ *       this JVM; only with OAP on the class path
  *   <li>{@code end <class> <milliseconds>}
  * </ul>
  *
@@ -59,10 +58,10 @@ public final class SuiteRun implements Reporter {
     }
     for (int i = 1; i < args.length; i++) {
       write("suite", args[i]);
-      writeCacheStatistics();
+      writeCacheCounters();
       long started = System.nanoTime();
       Runner.run(new String[] {"-C", SuiteRun.class.getName(), "-s", args[i]});
-      writeCacheStatistics();
+      writeCacheCounters();
       write("end", args[i], Long.toString((System.nanoTime() - started) / 1_000_000));
     }
     // Suites may leave threads behind that are no daemons.
@@ -93,7 +92,7 @@ public final class SuiteRun implements Reporter {
   private static void result(
       String outcome, String test, scala.Option<Object> millis, String message) {
     write(outcome, test, millis.isDefined() ? millis.get().toString() : "0", message);
-    writeCacheStatistics();
+    writeCacheCounters();
   }
 
   private static String described(String message, scala.Option<Throwable> throwable) {
@@ -106,7 +105,7 @@ public final class SuiteRun implements Reporter {
   }
 
   /** Totals since the JVM started; nothing when OAP is not on the class path. */
-  private static void writeCacheStatistics() {
+  private static void writeCacheCounters() {
     Class<?> control;
     try {
       control = Class.forName("io.oap.spark.CacheControl");
@@ -114,22 +113,20 @@ public final class SuiteRun implements Reporter {
       return;
     }
     try {
-      Object statistics = control.getMethod("localStats").invoke(null);
+      Object counters = control.getMethod("localCounters").invoke(null);
       write(
           "cache",
-          number(statistics, "hits"),
-          number(statistics, "misses"),
-          number(statistics, "bytesFromPool"));
+          number(counters, "chunksHit"),
+          number(counters, "chunksMissed"),
+          number(counters, "chunksBypassed"),
+          number(counters, "bytesFromPool"));
     } catch (ReflectiveOperationException e) {
-      throw new IllegalStateException("CacheControl.localStats() is not what is expected", e);
+      throw new IllegalStateException("CacheControl.localCounters() is not what is expected", e);
     }
   }
 
-  private static String number(Object statistics, String component)
-      throws ReflectiveOperationException {
-    Method method = statistics.getClass().getMethod(component);
-    method.setAccessible(true);
-    return method.invoke(statistics).toString();
+  private static String number(Object counters, String name) throws ReflectiveOperationException {
+    return counters.getClass().getMethod(name).invoke(counters).toString();
   }
 
   private static synchronized void write(String... fields) {

@@ -70,28 +70,31 @@ class Comparison:
 
     def table(self):
         width = max(len(name) for name in self.names)
-        head = f"{'suite':{width}}  {'Spark alone':>17}  {'with OAP':>17}  {'chunks hit':>10}  {'missed':>8}"
-        print(f"\n{head}  {'MB from pool':>12}\n{'':{width}}  {'passed not  sec':>17}  {'passed not  sec':>17}")
+        cache = f"{'hit':>7}{'missed':>8}{'bypassed':>10}{'MB from pool':>14}"
+        counts = f"{'passed not   sec':>18}"
+        print(f"\n{'':{width}}{'Spark alone':>18}{'with OAP':>18}  column chunks")
+        print(f"{'suite':{width}}{counts}{counts}{cache}")
         for name in self.names:
-            row = [f"{name:{width}}"]
-            for side in ("without", "with"):
-                row.append(_counts(self.sides[side].get(name)))
-            with_oap = self.sides["with"].get(name)
-            if with_oap:
-                row.append(f"{with_oap.hits:>10}  {with_oap.misses:>8}  {with_oap.pool_bytes / 1e6:>12.1f}")
-            print("  ".join(row))
-        total = self.sides["with"].values()
-        if total:
-            served = sum(result.hits > 0 for result in total)
-            hits, misses = sum(r.hits for r in total), sum(r.misses for r in total)
-            print(f"chunks hit {hits}, missed {misses}; {served} of {len(total)} suites were served from the pool")
+            without, with_oap = (self.sides[side].get(name) for side in ("without", "with"))
+            served = _served(with_oap) if with_oap else ""
+            print(f"{name:{width}}{_counts(without)}{_counts(with_oap)}{served}")
+        ran = self.sides["with"].values()
+        if ran:
+            total = sum(result.hits for result in ran)
+            hit = sum(result.hits > 0 for result in ran)
+            print(f"{total} column chunks came from the pool, in {hit} of {len(ran)} suites")
+
+
+def _served(result):
+    megabytes = result.pool_bytes / 1e6
+    return f"{result.hits:>7}{result.misses:>8}{result.bypasses:>10}{megabytes:>14.1f}"
 
 
 def _counts(result):
     if result is None:
-        return f"{'-':>17}"
+        return f"{'-':>18}"
     bad = sum(result.count(kind) for kind in ("failed", "canceled", "aborted"))
-    return f"{result.count('passed'):>6}{bad:>4}{result.seconds:>7.0f}"
+    return f"{result.count('passed'):>8}{bad:>4}{result.seconds:>6.0f}"
 
 
 def print_baseline_failures(comparison):

@@ -19,7 +19,7 @@ class Outcome:
 
 @dataclass
 class SuiteResult:
-    """One run of one suite; `hits`, `misses` (column chunks) and `pool_bytes` are zero without OAP."""
+    """One run of one suite; the column chunks hit, missed and bypassed are zero without OAP."""
 
     suite: str
     tests: dict = field(default_factory=dict)
@@ -27,6 +27,7 @@ class SuiteResult:
     ended: bool = False
     hits: int = 0
     misses: int = 0
+    bypasses: int = 0
     pool_bytes: int = 0
     lines: list = field(default_factory=list)
 
@@ -57,7 +58,7 @@ def _fields(line):
 
 def read(path):
     """The suites of a file of lines, in the order they ran. The last may not have ended."""
-    results, seen = [], (0, 0, 0)
+    results, seen = [], (0, 0, 0, 0)
     if not Path(path).exists():
         return results
     text = Path(path).read_text(encoding="utf-8")
@@ -75,7 +76,7 @@ def read(path):
         elif fields[0] == "aborted":
             current.tests[WHOLE_SUITE] = Outcome("aborted", fields[1])
         elif fields[0] == "cache":
-            seen = _count_cache(current, seen, tuple(int(number) for number in fields[1:4]))
+            seen = _count_cache(current, seen, tuple(int(number) for number in fields[1:5]))
         elif fields[0] == "end":
             current.ended, current.seconds = True, int(fields[2]) / 1000
     return results
@@ -83,10 +84,11 @@ def read(path):
 
 def _count_cache(result, before, now):
     """Adds what was counted since; counters that fell began anew."""
-    base = before if all(new >= old for new, old in zip(now, before)) else (0, 0, 0)
+    base = before if all(new >= old for new, old in zip(now, before)) else (0, 0, 0, 0)
     result.hits += now[0] - base[0]
     result.misses += now[1] - base[1]
-    result.pool_bytes += now[2] - base[2]
+    result.bypasses += now[2] - base[2]
+    result.pool_bytes += now[3] - base[3]
     return now
 
 

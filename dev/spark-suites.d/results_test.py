@@ -1,0 +1,90 @@
+"""What results.py makes of the lines of a run, and what it calls a difference."""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+import results
+
+LINES = """suite\torg.apache.spark.sql.OneSuite
+cache\t0\t0\t0\t0
+start\ta
+passed\ta\t10\t
+cache\t5\t2\t1\t100
+start\tb\\twith a tab
+failed\tb\\twith a tab\t20\tNot\\nequal \\\\n
+cache\t1\t1\t0\t50
+end\torg.apache.spark.sql.OneSuite\t1500
+suite\torg.apache.spark.sql.TwoSuite
+start\tc
+passed\tc\t1\t
+start\td
+passed\tcut o"""
+
+
+class ReadTest(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = Path(temporary.name)
+        (self.folder / "lines.txt").write_text(LINES)
+        self.one, self.two = results.read(self.folder / "lines.txt")
+
+    def test_outcomes(self):
+        self.assertTrue(self.one.ended)
+        self.assertEqual(1.5, self.one.seconds)
+        self.assertEqual("passed", self.one.tests["a"].kind)
+        self.assertEqual(results.Outcome("failed", "Not\nequal \\n"), self.one.tests["b\twith a tab"])
+
+    def test_counters_that_fell_began_anew(self):
+        counted = (self.one.hits, self.one.misses, self.one.bypasses, self.one.pool_bytes)
+        self.assertEqual((6, 3, 1, 150), counted)
+
+    def test_a_died_jvm_blames_the_test_that_ran(self):
+        self.assertFalse(self.two.ended)
+        self.two.abort("the JVM ended")
+        self.assertEqual(results.Outcome("aborted", "the JVM ended"), self.two.tests["d"])
+        self.assertEqual("passed", self.two.tests["c"].kind)
+
+    def test_kept_results_are_read_back(self):
+        results.keep(self.one, self.folder / "kept")
+        self.assertEqual(self.one.tests, results.kept("OneSuite", self.folder / "kept").tests)
+        self.assertIsNone(results.kept("TwoSuite", self.folder / "kept"))
+
+
+class DifferencesTest(unittest.TestCase):
+    def differing(self, without, with_oap):
+        sides = []
+        for kinds in (without, with_oap):
+            tests = {test: results.Outcome(kind) for test, kind in kinds.items()}
+            sides.append(results.SuiteResult("S", tests))
+        return set(results.differences(*sides))
+
+    def test_only_what_passed_can_differ(self):
+        self.assertEqual({"a"}, self.differing({"a": "passed"}, {"a": "failed"}))
+        self.assertEqual({"a"}, self.differing({"a": "passed"}, {"a": "canceled"}))
+        self.assertEqual(set(), self.differing({"a": "failed"}, {"a": "failed"}))
+        self.assertEqual(set(), self.differing({"a": "failed"}, {"a": "passed"}))
+
+    def test_what_did_not_run_differs(self):
+        aborted = {results.WHOLE_SUITE: "aborted"}
+        self.assertEqual({"a", results.WHOLE_SUITE}, self.differing({"a": "passed"}, aborted))
+        self.assertEqual(set(), self.differing(aborted, aborted))
+
+    def test_a_new_failure_differs(self):
+        self.assertEqual({"b"}, self.differing({}, {"b": "failed"}))
+
+
+class CheckedInTest(unittest.TestCase):
+    def test_expected_differences_name_suites_that_run(self):
+        here = Path(__file__).parent
+        groups, fast = results.read_suites(here / "suites.txt")
+        names = [name for group in groups.values() for name in group]
+        self.assertEqual(len(names), len(set(names)))
+        listed = {suite for suite, _ in results.read_expected(here / "expected-differences.txt")}
+        self.assertEqual(set(), listed - set(names))
+        self.assertTrue(fast)
+
+
+if __name__ == "__main__":
+    unittest.main()
