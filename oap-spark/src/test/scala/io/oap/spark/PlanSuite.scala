@@ -68,6 +68,7 @@ class PlanSuite extends CacheSuite {
     case adaptive: AdaptiveSparkPlanExec => scans(adaptive.executedPlan)
     case stage: QueryStageExec => scans(stage.plan)
     case reused: ReusedSubqueryExec => scans(reused.child)
+    case reused: ReusedExchangeExec => scans(reused.child)
     case scan @ (_: FileSourceScanExec | _: BatchScanExec) => Set(System.identityHashCode(scan))
     case _ => (plan.subqueries ++ plan.children).flatMap(scans).toSet
   }
