@@ -4,6 +4,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import plans
 import results
 
 LINES = """suite\torg.apache.spark.sql.OneSuite
@@ -73,6 +74,56 @@ class DifferencesTest(unittest.TestCase):
 
     def test_a_new_failure_differs(self):
         self.assertEqual({"b"}, self.differing({}, {"b": "failed"}))
+
+
+def plan_failure(approved, actual):
+    return (
+        f"org.scalatest.exceptions.TestFailedException: \nPlans did not match:\nlast approved simplified plan: a\n"
+        f"last approved explain plan: b\n\n{approved}\n\nactual simplified plan: c\nactual explain plan: d\n\n{actual}\n"
+    )
+
+
+APPROVED = """Union
+  Exchange [a] #1
+    WholeStageCodegen (1)
+      Project [a]
+        Filter [a]
+          ColumnarToRow
+            InputAdapter
+              Scan parquet spark_catalog.default.t [a,p]
+                SubqueryBroadcast [p] #1
+                  BroadcastExchange #2
+                    Scan parquet spark_catalog.default.d [p]
+  ReusedExchange [a] #1
+"""
+SAME = """Union
+  Exchange [a] #4
+    Filter [a,p]
+      BatchScan spark_catalog.default.t [a]
+        SubqueryBroadcast [p] #1
+          BroadcastExchange #3
+            BatchScan spark_catalog.default.d [p]
+  ReusedExchange [a] #4
+"""
+NOT_REUSED = SAME.replace("  ReusedExchange [a] #4", "  Exchange [a] #5\n    Filter [a]\n      BatchScan spark_catalog.default.t [a]")
+
+
+class PlansTest(unittest.TestCase):
+    def same(self, actual):
+        return plans.same_but_for_scan(plan_failure(APPROVED, actual))
+
+    def test_a_plan_that_differs_in_the_scan_is_the_same(self):
+        self.assertTrue(self.same(SAME))
+
+    def test_lost_reuse_is_worse(self):
+        self.assertFalse(self.same(NOT_REUSED))
+
+    def test_another_operator_column_or_table_is_worse(self):
+        for old, new in (("Union", "Expand"), ("t [a]", "t [a,b]"), (".t ", ".u "), ("Filter [a,p]", "Filter [p]")):
+            self.assertFalse(self.same(SAME.replace(old, new)), new)
+
+    def test_other_failures_are_no_plans(self):
+        self.assertFalse(plans.same_but_for_scan("1 did not equal 2"))
 
 
 class CheckedInTest(unittest.TestCase):

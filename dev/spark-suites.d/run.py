@@ -136,9 +136,9 @@ class Runs:
             self._done(side, result)
 
     def _keep_log(self, folder, name):
-        log = folder / "spark.log"
-        if log.exists():
-            shutil.move(log, self._logs / f"{name}.log")
+        for log, suffix in (("spark.log", "log"), ("lines.txt", "lines")):
+            if (folder / log).exists():
+                shutil.copy(folder / log, self._logs / f"{name}.{suffix}")
         for crash in folder.glob("hs_err_pid*.log"):
             shutil.move(crash, self._logs / f"{name}.{crash.name}")
 
