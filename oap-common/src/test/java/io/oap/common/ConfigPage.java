@@ -19,8 +19,11 @@ public final class ConfigPage {
       All other keys have defaults. They are set like any Spark configuration: in
       `spark-defaults.conf`, with `--conf key=value`, or on the session builder. Keys that take
       effect per session also change at run time, with `SET key=value`; static ones are read once,
-      when an executor first uses its cache. A value that is not allowed is an error that names the
-      key and says what is.
+      when an executor first uses its cache.
+
+      A value that is not allowed is answered with its key and what is allowed: an error where a
+      session sets it; where an executor reads it, a warning in its log, and that executor goes on
+      without a cache.
 
       This page is generated from `OapConfig`: change it there and run `dev/docs`.
 
