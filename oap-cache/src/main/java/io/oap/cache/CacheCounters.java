@@ -43,7 +43,7 @@ public final class CacheCounters {
     return rowGroupsPruned;
   }
 
-  /** Time spent reading from files and filling the pool. */
+  /** Time spent reading from files and filling the pool; waiting for other readers is not in it. */
   public long loadNanos() {
     return loadNanos;
   }

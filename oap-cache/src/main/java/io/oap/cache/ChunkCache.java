@@ -62,12 +62,13 @@ public final class ChunkCache {
    * @param file where to read what is not held
    * @param counters moved as described there
    * @return the bytes, in the order of the requests; to be closed by the caller
-   * @throws IOException when the file cannot be read, as the file system said it; nothing is
-   *     published then and no pin stays
+   * @throws IOException when the file cannot be read, as the file system said it; nothing that was
+   *     not read in full is published, and no pin stays
+   * @throws InterruptedIOException when the thread is interrupted while it waits; it stays so
    */
   public HeldChunks get(List<ChunkRequest> requests, FileRanges file, CacheCounters counters)
       throws IOException {
-    HeldChunks held = new HeldChunks(requests.size());
+    HeldChunks held = new HeldChunks(requests.size(), this::switchOff);
     boolean complete = false;
     try {
       new Getting(requests, file, counters, held).run();
@@ -90,7 +91,7 @@ public final class ChunkCache {
     if (pin == null) {
       return null;
     }
-    HeldChunks held = new HeldChunks(1);
+    HeldChunks held = new HeldChunks(1, this::switchOff);
     held.put(0, pin);
     return held;
   }
@@ -180,22 +181,24 @@ public final class ChunkCache {
         waiting.add(new Wait(index, others));
         return;
       }
-      Reservation room = null;
+      Outcome outcome = null;
       try {
-        room = pool.reserve(request.key(), request.length());
+        Reservation room = pool.reserve(request.key(), request.length());
+        outcome = room.outcome();
+        if (outcome == Outcome.RESERVED) {
+          loading.add(new Load(index, room, done));
+        }
       } catch (RuntimeException | LinkageError e) {
         switchOff(e);
+      } finally {
+        if (outcome != Outcome.RESERVED) {
+          loads.remove(request.key(), done);
+          done.countDown();
+        }
       }
-      if (room != null && room.outcome() == Outcome.RESERVED) {
-        loading.add(new Load(index, room, done));
-        return;
+      if (outcome != Outcome.RESERVED && !(outcome == Outcome.PRESENT && hit(index))) {
+        bypassing.add(index);
       }
-      loads.remove(request.key(), done);
-      done.countDown();
-      if (room != null && room.outcome() == Outcome.PRESENT && hit(index)) {
-        return;
-      }
-      bypassing.add(index);
     }
 
     /** Reads everything that is to be loaded or bypassed, neighbours in one range. */
@@ -205,15 +208,21 @@ public final class ChunkCache {
       if (wanted.isEmpty()) {
         return;
       }
-      readInto(wanted);
+      long start = System.nanoTime();
+      long bytes = readInto(wanted);
       bypassing.forEach(index -> counters.bypass());
       for (Load load : loading) {
-        publish(load);
-        counters.miss();
+        if (publish(load)) {
+          counters.miss();
+        } else {
+          counters.bypass();
+        }
       }
+      counters.read(bytes, System.nanoTime() - start);
     }
 
-    private void readInto(List<Integer> wanted) throws IOException {
+    /** Reads these requests for the caller; returns how many bytes. */
+    private long readInto(List<Integer> wanted) throws IOException {
       wanted.sort(Comparator.comparingLong(index -> requests.get(index).offset()));
       List<Range> ranges = new ArrayList<>();
       for (int index : wanted) {
@@ -227,10 +236,7 @@ public final class ChunkCache {
           ranges.add(new Range(next.offset(), next.length()));
         }
       }
-      long start = System.nanoTime();
       List<ByteBuffer> buffers = file.read(ranges);
-      long bytes = ranges.stream().mapToLong(Range::length).sum();
-      counters.read(bytes, System.nanoTime() - start);
       int r = 0;
       for (int index : wanted) {
         ChunkRequest request = requests.get(index);
@@ -240,10 +246,11 @@ public final class ChunkCache {
         int at = Math.toIntExact(request.offset() - ranges.get(r).offset());
         held.put(index, buffers.get(r).slice(buffers.get(r).position() + at, request.length()));
       }
+      return ranges.stream().mapToLong(Range::length).sum();
     }
 
     /** Copies a chunk that was read into its room. The caller goes on with its own buffer. */
-    private void publish(Load load) {
+    private boolean publish(Load load) {
       try {
         ByteBuffer source = held.buffer(load.index());
         for (int i = 0; i < load.room().pieces(); i++) {
@@ -253,8 +260,10 @@ public final class ChunkCache {
           source.position(source.position() + bytes);
         }
         load.room().publish().close();
+        return true;
       } catch (RuntimeException | LinkageError e) {
         switchOff(e);
+        return false;
       }
     }
 
@@ -264,9 +273,10 @@ public final class ChunkCache {
           load.room().close();
         } catch (RuntimeException | LinkageError e) {
           switchOff(e);
+        } finally {
+          loads.remove(requests.get(load.index()).key(), load.done());
+          load.done().countDown();
         }
-        loads.remove(requests.get(load.index()).key(), load.done());
-        load.done().countDown();
       }
     }
 
@@ -288,8 +298,10 @@ public final class ChunkCache {
         }
       }
       if (!missing.isEmpty()) {
-        readInto(missing);
+        long start = System.nanoTime();
+        long bytes = readInto(missing);
         missing.forEach(index -> counters.bypass());
+        counters.read(bytes, System.nanoTime() - start);
       }
     }
   }

@@ -4,6 +4,7 @@ import io.oap.cache.pool.Pin;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
  * The chunks one reader has in its hands: their bytes, and the pins that keep those of them that
@@ -12,9 +13,14 @@ import java.util.List;
 public final class HeldChunks implements AutoCloseable {
   private final ByteBuffer[] buffers;
   private final List<Pin> pins = new ArrayList<>();
+  private final Consumer<Throwable> onPoolFault;
 
-  HeldChunks(int count) {
+  /**
+   * @param onPoolFault hears of a pool that fails to end a pin; the reader does not
+   */
+  HeldChunks(int count, Consumer<Throwable> onPoolFault) {
     buffers = new ByteBuffer[count];
+    this.onPoolFault = onPoolFault;
   }
 
   /** The bytes of the request at {@code index}, between position and limit; not to be written. */
@@ -33,19 +39,29 @@ public final class HeldChunks implements AutoCloseable {
       buffers[index] = pin.piece(0);
       return;
     }
-    try (pin) {
+    try {
       ByteBuffer copy = ByteBuffer.allocate(Math.toIntExact(pin.bytes()));
       for (int i = 0; i < pin.pieces(); i++) {
         copy.put(pin.piece(i));
       }
       buffers[index] = copy.flip();
+    } finally {
+      end(pin);
+    }
+  }
+
+  private void end(Pin pin) {
+    try {
+      pin.close();
+    } catch (RuntimeException | LinkageError e) {
+      onPoolFault.accept(e);
     }
   }
 
   /** Ends all pins. Closing again does nothing. */
   @Override
   public void close() {
-    pins.forEach(Pin::close);
+    pins.forEach(this::end);
     pins.clear();
   }
 }

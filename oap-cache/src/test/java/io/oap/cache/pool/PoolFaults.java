@@ -1,0 +1,19 @@
+package io.oap.cache.pool;
+
+/**
+ * Makes a pool fail, for tests of what stands over it: ends a reservation or a pin behind the back
+ * of its owner, so that the owner's next call on it meets the native library's own error.
+ */
+public final class PoolFaults {
+  private PoolFaults() {}
+
+  /** Abandons what this thread reserved last. */
+  public static void abandonLastReservation(ColumnPool pool) {
+    new Reservation(pool, ChunkMemory.ofThread()).close();
+  }
+
+  /** Unpins what this thread pinned last. */
+  public static void unpinLastPin(ColumnPool pool) {
+    new Pin(pool, ChunkMemory.ofThread()).close();
+  }
+}
