@@ -1,5 +1,7 @@
 package io.oap.cache;
 
+import com.google.common.cache.Cache;
+import com.google.common.cache.CacheBuilder;
 import io.oap.cache.FileRanges.Range;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Pin;
@@ -36,9 +38,14 @@ import org.slf4j.LoggerFactory;
 public final class ChunkCache {
   private static final Logger LOG = LoggerFactory.getLogger(ChunkCache.class);
 
+  /** Chunks remembered as wanted in part: a few megabytes of heap. */
+  private static final int ASKED_IN_PART = 1 << 15;
+
   private final ColumnPool pool;
   private final long loadTimeoutMillis;
   private final ConcurrentMap<ChunkKey, CountDownLatch> loads = new ConcurrentHashMap<>();
+  private final Cache<ChunkKey, Boolean> askedInPart =
+      CacheBuilder.newBuilder().maximumSize(ASKED_IN_PART).build();
   private volatile Throwable fault;
 
   /**
@@ -94,6 +101,11 @@ public final class ChunkCache {
     HeldChunks held = new HeldChunks(1, this::switchOff);
     held.put(0, pin);
     return held;
+  }
+
+  /** Whether this question was asked of the chunk before, as far as a bounded memory tells. */
+  public boolean isAskedAgain(ChunkKey key) {
+    return askedInPart.asMap().putIfAbsent(key, Boolean.TRUE) != null;
   }
 
   private Pin pin(ChunkKey key) {

@@ -31,6 +31,7 @@ import org.apache.parquet.io.SeekableInputStream;
  * the file.
  */
 final class CachedParquetStream extends SeekableInputStream {
+  private static final int SMALL_CHUNK_BYTES = 256 << 10;
   private static final ByteBuffer EMPTY = ByteBuffer.allocate(0);
 
   private final VersionedFileStream file;
@@ -83,9 +84,13 @@ final class CachedParquetStream extends SeekableInputStream {
     List<ChunkRequest> whole = new ArrayList<>();
     byChunk.forEach(
         (chunk, wanted) -> {
-          if (isWorthLoading(chunk, wanted)) {
+          boolean isPart = wantedBytes(wanted) < chunk.length();
+          if (isPart && serveHeld(chunk, wanted)) {
+            return;
+          }
+          if (!isPart || isWorthLoading(chunk, wanted)) {
             whole.add(chunk);
-          } else if (!serveHeld(chunk, wanted)) {
+          } else {
             counters.bypass();
             around.addAll(wanted);
           }
@@ -104,9 +109,14 @@ final class CachedParquetStream extends SeekableInputStream {
     }
   }
 
-  /** A chunk is loaded whole only when most of it is wanted now. */
-  private static boolean isWorthLoading(ChunkRequest chunk, List<ParquetFileRange> wanted) {
-    return wantedBytes(wanted) * 2 > chunk.length();
+  /**
+   * A chunk of which a part is wanted is loaded whole when most of it is wanted now, when parts of
+   * it were wanted before, or when it is so small that the request costs more than the bytes.
+   */
+  private boolean isWorthLoading(ChunkRequest chunk, List<ParquetFileRange> wanted) {
+    return chunk.length() <= SMALL_CHUNK_BYTES
+        || wantedBytes(wanted) * 2 > chunk.length()
+        || chunks.isAskedAgain(chunk.key());
   }
 
   private static long wantedBytes(List<ParquetFileRange> wanted) {
