@@ -63,12 +63,28 @@ typedef struct oap_chunk {
   oap_piece piece[OAP_MAX_PIECES];
 } oap_chunk;
 
+/* Where the chunks lie. */
+enum oap_medium {
+  OAP_DRAM,  /* anonymous memory, in huge pages where there are any */
+  OAP_NODE,  /* the same, on the memory nodes given: CXL, HBM, persistent memory as system-ram */
+  OAP_FILE,  /* an unnamed file in each directory given, its space reserved at open; it disappears
+                with the process. tmpfs, or a disk behind the page cache */
+  OAP_FSDAX, /* the same on a file system that maps persistent memory directly */
+  OAP_DEVDAX /* each character device given */
+};
+
+#define OAP_MAX_PATHS 16
+
 typedef struct oap_options {
-  uint64_t capacity;  /* bytes; rounded down to whole pages; at least OAP_LEAST_CAPACITY */
-  const char *path;   /* NULL: anonymous memory. A directory: an unnamed file in it, with all its
-                         space reserved at open, that disappears with the process */
-  const char *policy; /* what is evicted: see oap_policy_names; NULL: the default */
-  unsigned shards;    /* independent parts, a power of two; 0: chosen by capacity */
+  uint64_t capacity; /* bytes; divided evenly over paths or nodes, rounded down to whole pages (of
+                        2 MiB for OAP_DEVDAX); at least OAP_LEAST_CAPACITY in each */
+  enum oap_medium medium;
+  const char *const *paths; /* directories or devices; none for OAP_DRAM and OAP_NODE */
+  uint32_t path_count;      /* at most OAP_MAX_PATHS */
+  bool interleave;          /* OAP_NODE: page by page over the nodes, instead of a part on each */
+  uint64_t nodes;           /* OAP_NODE: bit n is node n; 0: the node this thread runs on */
+  const char *policy;       /* "s3fifo", "generations" or "lru"; NULL: the first */
+  uint32_t shards;          /* independent parts, a power of two; 0: chosen by capacity */
 } oap_options;
 
 #define OAP_LEAST_CAPACITY (UINT64_C(1) << 16)
@@ -99,9 +115,10 @@ typedef struct oap_stats {
 /* Version of this library, as the build was told; a static string. */
 const char *oap_pool_version(void);
 
-/* Opens a pool. EINVAL: capacity too small or no such policy, shards no power of two or too many;
- * ENOTDIR: path is no directory; ENOSPC: no room there for the whole capacity; ENOMEM, EMFILE,
- * ENOENT, EACCES, ... as the system gave them. *out is written only on success. */
+/* Opens a pool. EINVAL: capacity too small, no such policy or node, shards no power of two, or
+ * options that contradict each other; ENOTDIR: a path is no directory; EOPNOTSUPP: it is not on a
+ * DAX file system; ENODEV: it is no DAX device; ENOSPC: no room there for its whole part; ENOMEM,
+ * EMFILE, ENOENT, EACCES, ... as the system gave them. *out is written only on success. */
 int oap_pool_open(const oap_options *options, oap_pool **out);
 
 /* Empties the pool for good and gives its memory back, while other threads may still be in it: from

@@ -1,80 +1,120 @@
-/* Arenas: see arena.h. */
+/* Arenas in memory, and what all arenas share: see arena.h. */
 #include "arena.h"
 
 #include "poison.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-/* A file without a name in the directory: it goes when its last user does, however he ends. Where
- * the file system knows no unnamed files, one with a name that is removed at once. */
-static int open_unnamed(const char *directory) {
-  int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (fd >= 0) {
-    return fd;
-  }
-  /* EISDIR: a kernel, EOPNOTSUPP: a file system without O_TMPFILE. */
-  if (errno != EISDIR && errno != EOPNOTSUPP) {
-    return -errno;
-  }
-  char *name = NULL;
-  if (asprintf(&name, "%s/oap-pool-XXXXXX", directory) < 0) {
-    return -ENOMEM;
-  }
-  fd = mkostemp(name, O_CLOEXEC);
-  if (fd < 0) {
-    fd = -errno;
-  } else if (unlink(name) != 0) {
-    int error = errno;
-    close(fd);
-    fd = -error;
-  }
-  free(name);
-  return fd;
-}
+/* From linux/mempolicy.h, which not every system has. */
+enum { POLICY_BIND = 2, POLICY_INTERLEAVE = 3 };
 
-static int map_file(oap_arena *arena, const char *path, uint64_t bytes) {
-  struct stat status;
-  if (stat(path, &status) != 0) {
-    return -errno;
+/* Explicit huge pages are taken if the administrator has set enough of them aside: the kernel
+ * reserves them here, so that none can be missing later. */
+static int map_memory(uint64_t bytes, void **data) {
+  int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+  *data = MAP_FAILED;
+  if (bytes % (UINT64_C(2) << 20) == 0) {
+    *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_HUGETLB | (21 << MAP_HUGE_SHIFT),
+                 -1, 0);
   }
-  if (!S_ISDIR(status.st_mode)) {
-    return -ENOTDIR;
-  }
-  int fd = open_unnamed(path);
-  if (fd < 0) {
-    return fd;
-  }
-  int error = posix_fallocate(fd, 0, (off_t)bytes);
-  if (error == 0) {
-    void *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (data == MAP_FAILED) {
-      error = errno;
-    } else {
-      *arena = (oap_arena){.data = data, .bytes = bytes};
-      OAP_POISON(data, bytes);
+  if (*data == MAP_FAILED) {
+    *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+    if (*data == MAP_FAILED) {
+      return -errno;
     }
+    /* Without effect where the system has no transparent huge pages. */
+    madvise(*data, bytes, MADV_HUGEPAGE);
   }
-  close(fd);
-  return -error;
+  return 0;
 }
 
-int oap_arena_map(oap_arena *arena, const char *path, uint64_t bytes) {
-  if (path != NULL) {
-    return map_file(arena, path, bytes);
+/* The node whose memory is nearest to the processor that runs this. */
+static uint64_t own_node(void) {
+  unsigned cpu;
+  unsigned node;
+  return syscall(SYS_getcpu, &cpu, &node, NULL) == 0 && node < 64 ? UINT64_C(1) << node : 1;
+}
+
+/* The i-th of the nodes; own node first, the others in order. */
+static uint64_t node_numbered(uint64_t nodes, uint32_t i) {
+  uint64_t own = own_node() & nodes;
+  if (own != 0 && i-- == 0) {
+    return own;
   }
-  void *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) {
-    return -errno;
+  nodes &= ~own;
+  while (i-- > 0) {
+    nodes &= nodes - 1;
   }
-  *arena = (oap_arena){.data = data, .bytes = bytes};
-  OAP_POISON(data, bytes);
+  return nodes & -nodes;
+}
+
+static int map_nodes(uint64_t nodes, bool interleave, uint64_t bytes, void **data) {
+  int error = map_memory(bytes, data);
+  if (error != 0) {
+    return error;
+  }
+  unsigned long mask = (unsigned long)nodes;
+  int policy = interleave ? POLICY_INTERLEAVE : POLICY_BIND;
+  /* One more than the bits that count: the kernel takes one off. */
+  if (syscall(SYS_mbind, *data, bytes, policy, &mask, sizeof(mask) * 8 + 1, 0) != 0) {
+    error = -errno;
+    munmap(*data, bytes);
+  }
+  return error;
+}
+
+uint32_t oap_arena_count(const oap_options *options) {
+  bool on_paths =
+      options->medium == OAP_FILE || options->medium == OAP_FSDAX || options->medium == OAP_DEVDAX;
+  if (on_paths != (options->path_count > 0) || options->path_count > OAP_MAX_PATHS ||
+      (options->nodes != 0 && options->medium != OAP_NODE)) {
+    return 0;
+  }
+  switch (options->medium) {
+  case OAP_FILE:
+  case OAP_FSDAX:
+  case OAP_DEVDAX:
+    return options->path_count;
+  case OAP_NODE:
+    return options->nodes == 0 || options->interleave
+               ? 1
+               : (uint32_t)__builtin_popcountll(options->nodes);
+  case OAP_DRAM:
+    return 1;
+  }
   return 0;
+}
+
+int oap_arena_map(oap_arena *arena, const oap_options *options, uint32_t i, uint64_t bytes) {
+  void *data = NULL;
+  int error = -EINVAL;
+  switch (options->medium) {
+  case OAP_DRAM:
+    error = map_memory(bytes, &data);
+    break;
+  case OAP_NODE: {
+    uint64_t nodes = options->nodes == 0 ? own_node() : options->nodes;
+    error = map_nodes(options->interleave ? nodes : node_numbered(nodes, i), options->interleave,
+                      bytes, &data);
+    break;
+  }
+  case OAP_FILE:
+  case OAP_FSDAX:
+    error = oap_map_file(options->paths[i], options->medium == OAP_FSDAX, bytes, &data);
+    break;
+  case OAP_DEVDAX:
+    error = oap_map_device(options->paths[i], bytes, &data);
+    break;
+  }
+  if (error == 0) {
+    arena->data = data;
+    arena->bytes = bytes;
+    OAP_POISON(data, bytes);
+  }
+  return error;
 }
 
 void oap_arena_unmap(oap_arena *arena) {

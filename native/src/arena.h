@@ -1,4 +1,4 @@
-/* Arenas: the mappings that the pool's data lies in. */
+/* Arenas: the mappings that the pool's data lies in, one per path or memory node. */
 #ifndef OAP_ARENA_H
 #define OAP_ARENA_H
 
@@ -7,16 +7,24 @@
 typedef struct oap_arena {
   unsigned char *data;
   uint64_t bytes;
+  uint64_t position; /* of its first byte in the pool; a multiple of OAP_WINDOW_BYTES */
 } oap_arena;
 
-/* Maps bytes of anonymous memory, or of an unnamed file in the directory path with its space
- * reserved. 0 or -errno. */
-int oap_arena_map(oap_arena *arena, const char *path, uint64_t bytes);
+/* Maps bytes of the medium: in the i-th path or on the i-th node where there are several. 0 or
+ * -errno. */
+int oap_arena_map(oap_arena *arena, const oap_options *options, uint32_t i, uint64_t bytes);
+
+/* How many arenas the options ask for; 0: they contradict themselves. */
+uint32_t oap_arena_count(const oap_options *options);
 
 void oap_arena_unmap(oap_arena *arena);
 
 /* Gives the memory back but keeps the addresses mapped. 0 or -errno. */
 int oap_arena_empty(oap_arena *arena);
+
+/* For arena.c: maps a file in a directory, or a device. 0 or -errno. */
+int oap_map_file(const char *directory, bool must_be_dax, uint64_t bytes, void **data);
+int oap_map_device(const char *path, uint64_t bytes, void **data);
 
 /* Memory for tables: all zero, used up only where touched. NULL: errno says why. */
 void *oap_table_map(uint64_t bytes);

@@ -12,13 +12,11 @@ static void count(_Atomic uint64_t *counter, uint64_t by) {
 }
 
 static void count_pinned(oap_stripe *stripe, uint64_t bytes) {
-  count(&stripe->pinned_chunks, 1);
-  count(&stripe->pinned_bytes, bytes);
+  count(&stripe->pinned, OAP_PINNED(bytes));
 }
 
 static void count_unpinned(oap_stripe *stripe, uint64_t bytes) {
-  count(&stripe->pinned_chunks, UINT64_MAX);
-  count(&stripe->pinned_bytes, -bytes);
+  count(&stripe->pinned, -OAP_PINNED(bytes));
 }
 
 uint64_t oap_slot_checksum(const oap_slot *slot) {
@@ -27,8 +25,9 @@ uint64_t oap_slot_checksum(const oap_slot *slot) {
   for (int i = 0; i < 4; i++) {
     sum = oap_mix(sum ^ atomic_load_explicit(&slot->key[i], memory_order_relaxed));
   }
-  for (uint32_t i = 0; i < slot->pieces; i++) {
-    sum = oap_mix(sum + oap_slot_piece_position(slot, i)) ^ slot->piece_bytes[i];
+  for (uint32_t i = 0; i < oap_slot_pieces(slot); i++) {
+    oap_piece piece = oap_slot_piece(slot, i);
+    sum = oap_mix(sum + piece.position) ^ piece.bytes;
   }
   return sum;
 }
@@ -38,11 +37,11 @@ static void describe(const oap_shard *shard, uint32_t number, uint64_t word, oap
   out->bytes = slot->bytes;
   out->slot = number;
   out->generation = oap_word_generation(word);
-  out->pieces = slot->pieces;
+  out->pieces = oap_slot_pieces(slot);
   out->shard = shard->number;
-  for (uint32_t i = 0; i < slot->pieces; i++) {
-    uint64_t position = oap_slot_piece_position(slot, i);
-    out->piece[i] = (oap_piece){oap_shard_address(shard, position), position, slot->piece_bytes[i]};
+  for (uint32_t i = 0; i < out->pieces; i++) {
+    out->piece[i] = oap_slot_piece(slot, i);
+    out->piece[i].data = oap_shard_address(shard, out->piece[i].position);
   }
 }
 
@@ -50,17 +49,14 @@ static void fill_in(oap_shard *shard, uint32_t number, uint64_t bytes,
                     const uint32_t extents[OAP_MAX_PIECES], uint32_t pieces) {
   oap_slot *slot = &shard->slots[number];
   slot->bytes = bytes;
-  slot->pieces = pieces;
-  slot->stamp = 0;
+  slot->place = shard->space.extents[extents[0]].position + pieces;
   uint64_t left = bytes;
   for (uint32_t i = 0; i < pieces; i++) {
     const oap_extent *extent = &shard->space.extents[extents[i]];
     uint64_t room = (uint64_t)extent->units * OAP_ALIGNMENT;
     slot->extent[i] = extents[i];
     slot->piece_bytes[i] = left < room ? left : room;
-    if (i == 0) {
-      slot->position = extent->position;
-    } else {
+    if (i > 0) {
       slot->more_positions[i - 1] = extent->position;
     }
     OAP_UNPOISON(oap_shard_address(shard, extent->position), slot->piece_bytes[i]);

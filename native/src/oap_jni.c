@@ -47,17 +47,34 @@ static jlong native_address(JNIEnv *env, jclass class, jobject buffer) {
   return (jlong)(uintptr_t)(*env)->GetDirectBufferAddress(env, buffer);
 }
 
-/* path is the bytes of a file name, ended by 0, because Java's strings are not; or null. On success
- * the pool's address stands in out[0]. */
-static jint native_open(JNIEnv *env, jclass class, jlong capacity, jbyteArray path, jstring policy,
+/* paths is file names as bytes, because Java's strings are not, each ended by 0. On success the
+ * pool's address stands in out[0]. */
+static jint native_open(JNIEnv *env, jclass class, jlong capacity, jint medium, jbyteArray paths,
+                        jint path_count, jlong nodes, jboolean interleave, jstring policy,
                         jint shards, jlongArray out) {
   (void)class;
+  if (path_count > OAP_MAX_PATHS) {
+    return -EINVAL;
+  }
+  const char *path[OAP_MAX_PATHS];
+  oap_options options = {
+      .capacity = (uint64_t)capacity,
+      .medium = (enum oap_medium)medium,
+      .paths = path,
+      .path_count = (uint32_t)path_count,
+      .interleave = interleave == JNI_TRUE,
+      .nodes = (uint64_t)nodes,
+      .shards = (uint32_t)shards,
+  };
   jint result = -ENOMEM; /* if the JVM cannot lend its bytes; an exception is pending */
-  oap_options options = {.capacity = (uint64_t)capacity, .shards = (unsigned)shards};
-  jbyte *path_bytes = path == NULL ? NULL : (*env)->GetByteArrayElements(env, path, NULL);
+  jbyte *path_bytes = (*env)->GetByteArrayElements(env, paths, NULL);
   const char *policy_text = policy == NULL ? NULL : (*env)->GetStringUTFChars(env, policy, NULL);
-  if ((path == NULL || path_bytes != NULL) && (policy == NULL || policy_text != NULL)) {
-    options.path = (const char *)path_bytes;
+  if (path_bytes != NULL && (policy == NULL || policy_text != NULL)) {
+    const char *next = (const char *)path_bytes;
+    for (int i = 0; i < path_count; i++) {
+      path[i] = next;
+      next += strlen(next) + 1;
+    }
     options.policy = policy_text;
     oap_pool *pool;
     result = oap_pool_open(&options, &pool);
@@ -67,7 +84,7 @@ static jint native_open(JNIEnv *env, jclass class, jlong capacity, jbyteArray pa
     }
   }
   if (path_bytes != NULL) {
-    (*env)->ReleaseByteArrayElements(env, path, path_bytes, JNI_ABORT);
+    (*env)->ReleaseByteArrayElements(env, paths, path_bytes, JNI_ABORT);
   }
   if (policy_text != NULL) {
     (*env)->ReleaseStringUTFChars(env, policy, policy_text);
@@ -175,7 +192,7 @@ static const JNINativeMethod methods[] = {
     {"version", "()Ljava/lang/String;", (void *)native_version},
     {"errorText", "(I)Ljava/lang/String;", (void *)native_error_text},
     {"address", "(Ljava/nio/ByteBuffer;)J", (void *)native_address},
-    {"open", "(J[BLjava/lang/String;I[J)I", (void *)native_open},
+    {"open", "(JI[BIJZLjava/lang/String;I[J)I", (void *)native_open},
     {"retire", "(J)I", (void *)native_retire},
     {"close", "(J)I", (void *)native_close},
     {"window", "(JI)Ljava/nio/ByteBuffer;", (void *)native_window},

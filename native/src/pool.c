@@ -1,4 +1,4 @@
-/* The pool: an arena, cut into shards, and the way from a key to its shard. */
+/* The pool: arenas, of which each shard has its part, and the way from a key to its shard. */
 #include "arena.h"
 #include "shard.h"
 
@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #define MOST_SHARDS 64
+#define MOST_ARENAS 64 /* one per node or path */
 
 /* A shard of its own pays from this many bytes on: below, a chunk could be too large a part. */
 #define BYTES_PER_SHARD (8 * OAP_WINDOW_BYTES)
@@ -16,7 +17,8 @@
 #define MOST_CAPACITY (UINT64_C(1) << 47)
 
 struct oap_pool {
-  oap_arena arena;
+  oap_arena arenas[MOST_ARENAS];
+  uint32_t arena_count;
   uint64_t window_count;
   unsigned char **windows;
   uint32_t shard_count;
@@ -39,13 +41,20 @@ static oap_shard *shard_of(const oap_pool *pool, uint64_t hash) {
   return &pool->shards[hash >> 1 >> pool->shard_shift];
 }
 
+/* Each shard gets its part of every arena. */
 static int open_shards(oap_pool *pool, const oap_policy *policy) {
-  uint64_t pages = pool->arena.bytes / (uint64_t)sysconf(_SC_PAGESIZE);
-  uint64_t each = pages / pool->shard_count * (uint64_t)sysconf(_SC_PAGESIZE);
+  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
   for (uint32_t i = 0; i < pool->shard_count; i++) {
-    uint64_t from = each * i;
-    uint64_t bytes = i + 1 < pool->shard_count ? each : pool->arena.bytes - from;
-    int error = oap_shard_open(&pool->shards[i], i, from, bytes, policy, pool->windows);
+    oap_range ranges[MOST_ARENAS];
+    for (uint32_t a = 0; a < pool->arena_count; a++) {
+      const oap_arena *arena = &pool->arenas[a];
+      uint64_t each = arena->bytes / page / pool->shard_count * page;
+      bool last = i + 1 == pool->shard_count;
+      ranges[a] = (oap_range){.position = arena->position + each * i,
+                              .bytes = last ? arena->bytes - each * i : each};
+    }
+    int error =
+        oap_shard_open(&pool->shards[i], i, ranges, pool->arena_count, policy, pool->windows);
     if (error != 0) {
       return error;
     }
@@ -57,52 +66,70 @@ static void free_pool(oap_pool *pool) {
   for (uint32_t i = 0; pool->shards != NULL && i < pool->shard_count; i++) {
     oap_shard_close(&pool->shards[i]);
   }
-  oap_arena_unmap(&pool->arena);
+  for (uint32_t i = 0; i < pool->arena_count; i++) {
+    oap_arena_unmap(&pool->arenas[i]);
+  }
   free(pool->shards);
   free(pool->windows);
   free(pool);
 }
 
-static int build(oap_pool *pool, const oap_options *options, uint64_t capacity,
-                 const oap_policy *policy) {
-  pool->window_count = (capacity + OAP_WINDOW_BYTES - 1) / OAP_WINDOW_BYTES;
+static int map_arenas(oap_pool *pool, const oap_options *options, uint64_t each) {
+  uint64_t windows_each = (each + OAP_WINDOW_BYTES - 1) / OAP_WINDOW_BYTES;
+  pool->window_count = windows_each * pool->arena_count;
   pool->windows = calloc(pool->window_count, sizeof(*pool->windows));
+  if (pool->windows == NULL) {
+    return -ENOMEM;
+  }
+  for (uint32_t i = 0; i < pool->arena_count; i++) {
+    oap_arena *arena = &pool->arenas[i];
+    arena->position = i * windows_each * OAP_WINDOW_BYTES;
+    int error = oap_arena_map(arena, options, i, each);
+    if (error != 0) {
+      return error;
+    }
+    for (uint64_t w = 0; w < windows_each; w++) {
+      pool->windows[i * windows_each + w] = arena->data + w * OAP_WINDOW_BYTES;
+    }
+  }
+  return 0;
+}
+
+static int build(oap_pool *pool, const oap_options *options, uint64_t each,
+                 const oap_policy *policy) {
   pool->shards = aligned_alloc(64, pool->shard_count * sizeof(*pool->shards));
-  if (pool->windows == NULL || pool->shards == NULL) {
+  if (pool->shards == NULL) {
     return -ENOMEM;
   }
   for (uint32_t i = 0; i < pool->shard_count; i++) {
     pool->shards[i].table = NULL; /* not open yet */
   }
-  int error = oap_arena_map(&pool->arena, options->path, capacity);
-  if (error != 0) {
-    return error;
-  }
-  for (uint64_t i = 0; i < pool->window_count; i++) {
-    pool->windows[i] = pool->arena.data + i * OAP_WINDOW_BYTES;
-  }
-  return open_shards(pool, policy);
+  int error = map_arenas(pool, options, each);
+  return error != 0 ? error : open_shards(pool, policy);
 }
 
 int oap_pool_open(const oap_options *options, oap_pool **out) {
-  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-  uint64_t capacity = options->capacity / page * page;
-  uint32_t shards = options->shards != 0 ? options->shards : choose_shards(capacity);
+  uint32_t arenas = oap_arena_count(options);
+  uint64_t page =
+      options->medium == OAP_DEVDAX ? UINT64_C(2) << 20 : (uint64_t)sysconf(_SC_PAGESIZE);
+  uint64_t each = arenas == 0 ? 0 : options->capacity / arenas / page * page;
+  uint32_t shards = options->shards != 0 ? options->shards : choose_shards(each * arenas);
   const oap_policy *policy = oap_policy_named(options->policy);
   if (policy == NULL || shards > MOST_SHARDS || (shards & (shards - 1)) != 0 ||
-      capacity / shards < OAP_LEAST_CAPACITY) {
+      each / shards < OAP_LEAST_CAPACITY) {
     return -EINVAL;
   }
-  if (capacity > MOST_CAPACITY) {
+  if (options->capacity > MOST_CAPACITY) {
     return -ENOMEM;
   }
   oap_pool *pool = calloc(1, sizeof(*pool));
   if (pool == NULL) {
     return -ENOMEM;
   }
+  pool->arena_count = arenas;
   pool->shard_count = shards;
   pool->shard_shift = 63 - (unsigned)__builtin_ctz(shards);
-  int error = build(pool, options, capacity, policy);
+  int error = build(pool, options, each, policy);
   if (error != 0) {
     free_pool(pool);
     return error;
@@ -129,7 +156,10 @@ int oap_pool_retire(oap_pool *pool) {
     oap_shard_clear(&pool->shards[i]);
   }
   /* Nothing can be pinned any more. What was, between the first look and now, decides. */
-  int error = is_busy(pool) ? -EBUSY : oap_arena_empty(&pool->arena);
+  int error = is_busy(pool) ? -EBUSY : 0;
+  for (uint32_t i = 0; error == 0 && i < pool->arena_count; i++) {
+    error = oap_arena_empty(&pool->arenas[i]);
+  }
   for (uint32_t i = 0; error != 0 && i < pool->shard_count; i++) {
     oap_shard_set_retired(&pool->shards[i], false);
   }
@@ -224,7 +254,8 @@ bool oap_pool_window(const oap_pool *pool, uint64_t i, unsigned char **data, uin
   if (i >= pool->window_count) {
     return false;
   }
-  uint64_t left = pool->arena.bytes - i * OAP_WINDOW_BYTES;
+  uint64_t each = pool->window_count / pool->arena_count;
+  uint64_t left = pool->arenas[i / each].bytes - i % each * OAP_WINDOW_BYTES;
   *data = pool->windows[i];
   *bytes = left < OAP_WINDOW_BYTES ? left : OAP_WINDOW_BYTES;
   return true;

@@ -9,7 +9,7 @@
 uint32_t oap_room_give(oap_shard *shard, uint32_t number) {
   oap_slot *slot = &shard->slots[number];
   uint32_t largest = 0;
-  for (uint32_t i = 0; i < slot->pieces; i++) {
+  for (uint32_t i = 0; i < oap_slot_pieces(slot); i++) {
     const oap_extent *extent = &shard->space.extents[slot->extent[i]];
     OAP_POISON(oap_shard_address(shard, extent->position), (uint64_t)extent->units * OAP_ALIGNMENT);
     uint32_t hole = oap_space_give(&shard->space, slot->extent[i]);
@@ -58,7 +58,7 @@ static uint64_t largest_runs(const oap_shard *shard) {
 static bool can_make_room(oap_shard *shard, uint64_t units) {
   uint64_t pinned_bytes;
   uint64_t pinned_chunks = oap_shard_pinned(shard, &pinned_bytes);
-  uint64_t pinned_units = pinned_bytes / OAP_ALIGNMENT + OAP_MAX_PIECES * pinned_chunks;
+  uint64_t pinned_units = pinned_bytes / OAP_ALIGNMENT;
   uint64_t all_units = shard->capacity / OAP_ALIGNMENT;
   if (pinned_units < all_units) {
     /* Pinned pieces cut the rest into so many holes at most; the largest are not below average. */

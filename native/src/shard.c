@@ -26,10 +26,9 @@ static uint64_t power_of_two_at_least(uint64_t x) {
   return p;
 }
 
-/* Regions: the positions cut at the windows' ends. The largest chunk fills the largest few. */
-static void add_regions(oap_shard *shard, uint64_t from, uint64_t bytes) {
-  uint64_t largest[OAP_MAX_PIECES] = {0};
-  for (uint64_t at = from, end = from + bytes; at < end;) {
+/* Regions: a range cut at the windows' ends. The largest few are what the largest chunk fills. */
+static void add_regions(oap_shard *shard, oap_range range, uint64_t largest[OAP_MAX_PIECES]) {
+  for (uint64_t at = range.position, end = at + range.bytes; at < end;) {
     uint64_t window_end = (at / OAP_WINDOW_BYTES + 1) * OAP_WINDOW_BYTES;
     uint64_t length = (window_end < end ? window_end : end) - at;
     shard->regions[shard->region_count++] = oap_space_add_region(&shard->space, at, length);
@@ -42,17 +41,18 @@ static void add_regions(oap_shard *shard, uint64_t from, uint64_t bytes) {
       }
     }
   }
-  for (int i = 0; i < OAP_MAX_PIECES; i++) {
-    shard->most_bytes += largest[i];
-  }
 }
 
-int oap_shard_open(oap_shard *shard, uint32_t number, uint64_t from, uint64_t bytes,
+int oap_shard_open(oap_shard *shard, uint32_t number, const oap_range *ranges, uint32_t count,
                    const oap_policy *policy, unsigned char *const *windows) {
   memset(shard, 0, sizeof(*shard));
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    bytes += ranges[i].bytes;
+  }
   uint64_t slots = bytes / BYTES_PER_SLOT;
   slots = slots < LEAST_SLOTS ? LEAST_SLOTS : slots > MOST_SLOTS ? MOST_SLOTS : slots;
-  uint64_t regions = bytes / OAP_WINDOW_BYTES + 2;
+  uint64_t regions = bytes / OAP_WINDOW_BYTES + 2 * (uint64_t)count;
   uint64_t extents = slots + slots / 2 * 3 + regions + OAP_MAX_PIECES;
   uint64_t heads = power_of_two_at_least(slots / SLOTS_PER_HEAD);
   uint64_t file_heads = power_of_two_at_least(slots / SLOTS_PER_FILE_HEAD);
@@ -96,7 +96,13 @@ int oap_shard_open(oap_shard *shard, uint32_t number, uint64_t from, uint64_t by
       .ring = (_Atomic uint32_t *)(table + ring_at),
   };
   oap_space_init(&shard->space, (oap_extent *)(table + extents_at), (uint32_t)extents);
-  add_regions(shard, from, bytes);
+  uint64_t largest[OAP_MAX_PIECES] = {0};
+  for (uint32_t i = 0; i < count; i++) {
+    add_regions(shard, ranges[i], largest);
+  }
+  for (int i = 0; i < OAP_MAX_PIECES; i++) {
+    shard->most_bytes += largest[i];
+  }
   int error = pthread_mutex_init(&shard->lock, NULL);
   if (error != 0) {
     oap_table_unmap(shard->table, shard->table_bytes);
@@ -123,13 +129,12 @@ oap_stripe *oap_shard_stripe(oap_shard *shard) {
 }
 
 uint64_t oap_shard_pinned(oap_shard *shard, uint64_t *bytes) {
-  uint64_t chunks = 0;
-  *bytes = 0;
+  uint64_t pinned = 0;
   for (int i = 0; i < OAP_STRIPES; i++) {
-    chunks += atomic_load_explicit(&shard->stripes[i].pinned_chunks, memory_order_relaxed);
-    *bytes += atomic_load_explicit(&shard->stripes[i].pinned_bytes, memory_order_relaxed);
+    pinned += atomic_load_explicit(&shard->stripes[i].pinned, memory_order_relaxed);
   }
-  return chunks;
+  *bytes = (pinned >> OAP_PINNED_SHIFT) * OAP_ALIGNMENT;
+  return pinned & ((UINT64_C(1) << OAP_PINNED_SHIFT) - 1);
 }
 
 void oap_shard_stats(oap_shard *shard, oap_stats *sum) {
@@ -167,13 +172,14 @@ static const char *validate_slot(oap_shard *shard, uint32_t number, uint64_t *us
     return "shard: slot changed since it was reserved";
   }
   uint64_t bytes = 0;
-  for (uint32_t i = 0; i < slot->pieces; i++) {
+  for (uint32_t i = 0; i < oap_slot_pieces(slot); i++) {
+    oap_piece piece = oap_slot_piece(slot, i);
     const oap_extent *extent = &shard->space.extents[slot->extent[i]];
-    if (extent->owner != number || extent->position != oap_slot_piece_position(slot, i) ||
-        slot->piece_bytes[i] > (uint64_t)extent->units * OAP_ALIGNMENT) {
+    if (extent->owner != number || extent->position != piece.position ||
+        piece.bytes > (uint64_t)extent->units * OAP_ALIGNMENT) {
       return "shard: slot and extent disagree";
     }
-    bytes += slot->piece_bytes[i];
+    bytes += piece.bytes;
     *used_units += extent->units;
   }
   return bytes == slot->bytes ? NULL : "shard: pieces do not add up to the chunk";
@@ -208,7 +214,6 @@ static const char *validate_slots(oap_shard *shard, uint32_t visible) {
   oap_stats sum = {0};
   for (int i = 0; i < OAP_STRIPES; i++) {
     sum.chunks += shard->stripes[i].chunks;
-    sum.pinned_chunks += shard->stripes[i].pinned_chunks;
   }
   if (free != 0 || linked != visible) {
     return "shard: slots lost";
@@ -216,7 +221,9 @@ static const char *validate_slots(oap_shard *shard, uint32_t visible) {
   if (used_units + shard->space.free_units != shard->capacity / OAP_ALIGNMENT) {
     return "shard: space lost";
   }
-  return published == sum.chunks && pinned == sum.pinned_chunks ? NULL : "shard: chunks miscounted";
+  uint64_t pinned_bytes;
+  bool right = published == sum.chunks && pinned == oap_shard_pinned(shard, &pinned_bytes);
+  return right ? NULL : "shard: chunks miscounted";
 }
 
 const char *oap_shard_validate(oap_shard *shard) {

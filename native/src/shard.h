@@ -19,9 +19,13 @@ typedef struct oap_stripe {
   _Atomic uint64_t misses;
   _Atomic uint64_t publishes;
   _Atomic uint64_t chunks;
-  _Atomic uint64_t pinned_chunks;
-  _Atomic uint64_t pinned_bytes;
+  _Atomic uint64_t pinned; /* OAP_PINNED of each chunk that is pinned or reserved */
 } oap_stripe;
+
+/* Number of chunks in the low bits, their size in units of OAP_ALIGNMENT above: one addition. */
+#define OAP_PINNED_SHIFT 24
+#define OAP_PINNED(bytes)                                                                          \
+  ((((uint64_t)(bytes) + OAP_ALIGNMENT - 1) / OAP_ALIGNMENT << OAP_PINNED_SHIFT) + 1)
 
 #define OAP_STRIPES 16
 
@@ -47,8 +51,13 @@ typedef struct oap_shard {
   oap_stripe stripes[OAP_STRIPES];
 } oap_shard;
 
-/* A shard over the positions from..from+bytes. 0 or -errno. */
-int oap_shard_open(oap_shard *shard, uint32_t number, uint64_t from, uint64_t bytes,
+typedef struct oap_range {
+  uint64_t position;
+  uint64_t bytes;
+} oap_range;
+
+/* A shard over these ranges of positions. 0 or -errno. */
+int oap_shard_open(oap_shard *shard, uint32_t number, const oap_range *ranges, uint32_t count,
                    const oap_policy *policy, unsigned char *const *windows);
 void oap_shard_close(oap_shard *shard);
 
@@ -67,6 +76,8 @@ void oap_shard_set_retired(oap_shard *shard, bool retired);
 
 /* Adds this shard's figures. */
 void oap_shard_stats(oap_shard *shard, oap_stats *sum);
+
+/* How many chunks are pinned or reserved, and the bytes that they keep from others. */
 uint64_t oap_shard_pinned(oap_shard *shard, uint64_t *bytes);
 const char *oap_shard_validate(oap_shard *shard);
 

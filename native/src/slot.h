@@ -42,11 +42,10 @@ typedef struct oap_slot {
   _Atomic uint32_t next; /* in the hash chain; stays as it is while the slot is free */
   _Atomic uint32_t hash;
   uint64_t bytes;
-  uint64_t position; /* of the first piece */
+  uint64_t place; /* position of the first piece, plus the number of pieces */
   /* Second line. */
   uint64_t piece_bytes[OAP_MAX_PIECES];
   uint64_t more_positions[OAP_MAX_PIECES - 1];
-  uint32_t pieces;
   uint32_t queue; /* which of the policy's queues it stands in */
   /* Third line. */
   uint32_t extent[OAP_MAX_PIECES];
@@ -94,8 +93,18 @@ static inline uint64_t oap_word_reserved(uint64_t word) {
                              OAP_LOADING);
 }
 
-static inline uint64_t oap_slot_piece_position(const oap_slot *slot, uint32_t i) {
-  return i == 0 ? slot->position : slot->more_positions[i - 1];
+/* Positions are multiples of OAP_ALIGNMENT, which leaves room for a number below it. */
+static inline uint32_t oap_slot_pieces(const oap_slot *slot) {
+  return (uint32_t)(slot->place % OAP_ALIGNMENT);
+}
+
+static inline oap_piece oap_slot_piece(const oap_slot *slot, uint32_t i) {
+  if (slot->place % OAP_ALIGNMENT == 1) { /* the second cache line is not needed */
+    return (oap_piece){.position = slot->place - 1, .bytes = slot->bytes};
+  }
+  uint64_t first = slot->place / OAP_ALIGNMENT * OAP_ALIGNMENT;
+  return (oap_piece){.position = i == 0 ? first : slot->more_positions[i - 1],
+                     .bytes = slot->piece_bytes[i]};
 }
 
 /* Spreads the bits of a number over all 64 (the finalizer of Stafford's Mix13). */

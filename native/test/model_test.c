@@ -212,7 +212,7 @@ static void run(uint64_t seed, const char *policy) {
 int main(int argc, char **argv) {
   check_start(argc, argv);
   uint64_t first = check_seed;
-  uint64_t runs = check_runs(400);
+  uint64_t runs = check_runs(150);
   for (uint64_t i = 0; i < runs; i++) {
     check_seed = first + i;
     run(check_seed, "s3fifo");

@@ -5,7 +5,6 @@ import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.PoolOptions;
 import io.oap.cache.pool.PoolStats;
 import io.oap.common.OapConfig;
-import java.nio.file.Path;
 import java.util.function.Function;
 
 /** Everything one process caches: column chunks in the pool, footers on the heap. Thread-safe. */
@@ -24,12 +23,7 @@ public final class ColumnCache implements AutoCloseable {
   public static ColumnCache open(Function<String, String> lookup) {
     long footerSize = OapConfig.CACHE_FOOTER_SIZE.get(lookup);
     long loadTimeout = OapConfig.CACHE_LOAD_TIMEOUT.get(lookup);
-    String path = OapConfig.POOL_PATH.get(lookup);
-    long capacity = OapConfig.POOL_SIZE.get(lookup);
-    PoolOptions options =
-        path.isEmpty()
-            ? PoolOptions.anonymous(capacity)
-            : PoolOptions.inDirectory(capacity, Path.of(path));
+    PoolOptions options = PoolOptions.of(lookup);
     return new ColumnCache(ColumnPool.open(options), loadTimeout, footerSize);
   }
 

@@ -103,8 +103,8 @@ class ChunkCacheModelTest {
     layOut(random);
     long bytes = files.stream().flatMap(List::stream).mapToLong(ChunkRequest::length).sum();
     for (String policy : List.of("s3fifo", "generations", "lru")) {
-      ColumnPool pool =
-          ColumnPool.open(new PoolOptions(Math.max(bytes / 3, 1 << 16), null, policy, 1));
+      PoolOptions options = PoolOptions.anonymous(Math.max(bytes / 3, 1 << 16));
+      ColumnPool pool = ColumnPool.open(options.withPolicy(policy).withShards(1));
       ChunkCache cache = new ChunkCache(pool, 40_000);
       ExecutorService threads = Executors.newFixedThreadPool(THREADS);
       List<Future<CacheCounters>> results = new ArrayList<>();

@@ -12,7 +12,7 @@ public final class RestingPool {
 
   /** A pool that takes whatever there is room for. */
   public static ColumnPool open(long capacityBytes) {
-    return ColumnPool.open(new PoolOptions(capacityBytes, null, "lru", 1));
+    return ColumnPool.open(PoolOptions.anonymous(capacityBytes).withPolicy("lru").withShards(1));
   }
 
   /** Fails when a pin or a reservation was left behind or the pool is not in order; closes it. */

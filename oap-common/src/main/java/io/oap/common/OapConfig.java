@@ -13,8 +13,11 @@ public final class OapConfig {
   /** All keys start with this. */
   public static final String PREFIX = "spark.oap.";
 
-  // Stands before the entries: building an entry parses its default.
+  // These stand before the entries: building an entry parses its default.
   private static final Pattern NUMBER_WITH_UNIT = Pattern.compile("(\\d+)\\s*([a-zA-Z]*)");
+  private static final String NODE = "([0-9]|[1-5][0-9]|6[0-3])";
+  private static final Pattern NODES =
+      Pattern.compile("(interleave:)?" + NODE + "(," + NODE + ")*");
 
   public static final ConfigEntry<Boolean> CACHE_ENABLED =
       bool(
@@ -50,16 +53,57 @@ public final class OapConfig {
           "spark.oap.pool.path",
           "string",
           "",
-          "a directory, or nothing",
+          "directories or devices, separated by commas, or nothing",
           Scope.STATIC,
           "0.1.0",
-          "Directory in which each executor keeps its pool as one file: a mount of tmpfs or of a "
-              + "DAX file system on persistent memory. Without it the pool is anonymous memory.",
+          "Directories in which each executor keeps its pool, one unnamed file in each, of equal "
+              + "size: mounts of tmpfs, of a disk, or of a DAX file system on persistent memory. "
+              + "For spark.oap.pool.medium=devdax, character devices such as /dev/dax0.0. Without "
+              + "it the pool is anonymous memory.",
           text -> text);
+
+  public static final ConfigEntry<String> POOL_MEDIUM =
+      choice(
+          "spark.oap.pool.medium",
+          List.of("auto", "dram", "node", "file", "fsdax", "devdax"),
+          "Where the pool lies. dram: anonymous memory, in huge pages where the system has them. "
+              + "node: the same on the memory nodes of spark.oap.pool.nodes. file: in the "
+              + "directories of spark.oap.pool.path. fsdax: the same, and an error if a directory "
+              + "is not on a DAX file system. devdax: on the devices of spark.oap.pool.path. auto: "
+              + "file if there is a path, else dram.");
+
+  public static final ConfigEntry<String> POOL_NODES =
+      new ConfigEntry<>(
+          "spark.oap.pool.nodes",
+          "string",
+          "",
+          "node numbers below 64, separated by commas, perhaps after interleave:, or nothing",
+          Scope.STATIC,
+          "0.1.0",
+          "Memory nodes for spark.oap.pool.medium=node: CXL or high-bandwidth memory, or persistent"
+              + " memory as system-ram. An equal part of the pool lies on each, or, after"
+              + " interleave:, every page on the next. Nothing: the node that the executor starts "
+              + "on.",
+          OapConfig::parseNodes);
+
+  public static final ConfigEntry<String> POOL_POLICY =
+      choice(
+          "spark.oap.pool.policy",
+          List.of("s3fifo", "generations", "lru"),
+          "Which chunks leave when the pool is full. s3fifo withstands scans and loops; the others "
+              + "are there for comparison.");
 
   /** Every entry, in the order of the reference page. */
   public static final List<ConfigEntry<?>> ALL =
-      List.of(CACHE_ENABLED, CACHE_LOAD_TIMEOUT, CACHE_FOOTER_SIZE, POOL_SIZE, POOL_PATH);
+      List.of(
+          CACHE_ENABLED,
+          CACHE_LOAD_TIMEOUT,
+          CACHE_FOOTER_SIZE,
+          POOL_SIZE,
+          POOL_PATH,
+          POOL_MEDIUM,
+          POOL_NODES,
+          POOL_POLICY);
 
   private OapConfig() {}
 
@@ -101,6 +145,32 @@ public final class OapConfig {
         "0.1.0",
         meaning,
         OapConfig::parseMillis);
+  }
+
+  /** One of a few words; the first is the default. */
+  private static ConfigEntry<String> choice(String key, List<String> words, String meaning) {
+    return new ConfigEntry<>(
+        key,
+        "string",
+        words.get(0),
+        "one of " + String.join(", ", words),
+        Scope.STATIC,
+        "0.1.0",
+        meaning,
+        text -> {
+          String word = text.toLowerCase(Locale.ROOT);
+          if (!words.contains(word)) {
+            throw new IllegalArgumentException(text);
+          }
+          return word;
+        });
+  }
+
+  private static String parseNodes(String text) {
+    if (!text.isEmpty() && !NODES.matcher(text).matches()) {
+      throw new IllegalArgumentException(text);
+    }
+    return text;
   }
 
   private static boolean parseBoolean(String text) {

@@ -1,11 +1,14 @@
 package io.oap.cache.pool;
 
+import static java.util.stream.Collectors.joining;
+
 import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
 import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.charset.Charset;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -48,13 +51,20 @@ public final class ColumnPool implements AutoCloseable {
    */
   public static ColumnPool open(PoolOptions options) throws PoolException {
     NativeLibrary.ensureLoaded();
-    byte[] path = null;
-    if (options.file() != null) {
-      path = (options.file() + "\0").getBytes(Charset.forName(fileNameEncoding()));
-    }
+    StringBuilder paths = new StringBuilder();
+    options.paths().forEach(path -> paths.append(path).append('\0'));
     long[] pool = new long[1];
     int error =
-        -NativePool.open(options.capacityBytes(), path, options.policy(), options.shards(), pool);
+        -NativePool.open(
+            options.capacityBytes(),
+            options.medium().ordinal(),
+            paths.toString().getBytes(Charset.forName(fileNameEncoding())),
+            options.paths().size(),
+            options.nodes(),
+            options.interleaved(),
+            options.policy(),
+            options.shards(),
+            pool);
     if (error != 0) {
       throw new PoolException(error, openFault(options, error));
     }
@@ -66,17 +76,25 @@ public final class ColumnPool implements AutoCloseable {
   }
 
   private static String openFault(PoolOptions options, int error) {
-    String where = options.file() == null ? "anonymous memory" : options.file().toString();
+    String where = options.medium().phrase();
+    if (options.medium().isOnPaths()) {
+      where += " " + options.paths().stream().map(Path::toString).collect(joining(", "));
+    }
     String advice =
         switch (error) {
           case Errno.ENOSPC -> "there is no room for it; choose a smaller size or another path";
           case Errno.ENOMEM -> "there is not that much memory; choose a smaller size";
           case Errno.EINVAL ->
-              "the size is below 64 KiB per shard, the shards are no power of two, or there is no"
-                  + " policy "
-                  + options.policy();
-          case Errno.ENOTDIR, Errno.ENOENT -> "the path must be a directory that exists";
-          case Errno.EACCES -> "this user must be able to write there";
+              options.medium() == Medium.NODE
+                  ? "a node does not exist or has no memory, or the size is below 64 KiB on each"
+                  : "the size is below 64 KiB in each part, or there is no policy "
+                      + options.policy();
+          case Errno.ENOTDIR, Errno.ENOENT ->
+              "each path must be a directory (for devdax, a device) that exists";
+          case Errno.EOPNOTSUPP ->
+              "it is no DAX file system; mount one with dax, or use the medium file";
+          case Errno.ENODEV -> "each path must be a DAX device such as /dev/dax0.0";
+          case Errno.EACCES, Errno.EPERM -> "this user must be able to read and write there";
           case Errno.EMFILE -> "the process has too many files open";
           default -> "the system refused it";
         };

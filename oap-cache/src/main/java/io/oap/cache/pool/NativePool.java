@@ -17,7 +17,16 @@ final class NativePool {
 
   static native long address(ByteBuffer buffer);
 
-  static native int open(long capacity, byte[] path, String policy, int shards, long[] out);
+  static native int open(
+      long capacity,
+      int medium,
+      byte[] paths,
+      int pathCount,
+      long nodes,
+      boolean interleaved,
+      String policy,
+      int shards,
+      long[] out);
 
   static native int retire(long pool);
 

@@ -1,40 +1,126 @@
 package io.oap.cache.pool;
 
+import io.oap.common.OapConfig;
 import java.nio.file.Path;
-import java.util.Objects;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.Function;
 
 /**
  * How a pool is made.
  *
- * @param capacityBytes bytes for chunks, rounded down to whole pages; at least 65536
- * @param file a directory, or null for anonymous memory. In a directory, the pool is an unnamed
- *     file whose whole space is reserved when it is opened; it disappears with the process, also
- *     when that is killed
+ * @param capacityBytes bytes for chunks, divided evenly over paths or nodes and rounded down to
+ *     whole pages; at least 65536 in each
+ * @param medium where the chunks lie
+ * @param paths directories ({@link Medium#FILE}, {@link Medium#FSDAX}) or devices ({@link
+ *     Medium#DEVDAX}). In a directory the pool is an unnamed file that disappears with the process,
+ *     also when that is killed
+ * @param nodes memory nodes for {@link Medium#NODE}, bit n for node n; 0 for the node that the
+ *     opening thread runs on
+ * @param interleaved whether {@link Medium#NODE} spreads page by page over the nodes instead of
+ *     placing a part on each
  * @param policy which chunks are evicted: "s3fifo" (the default, also for null), "generations" or
  *     "lru"
  * @param shards independent parts, a power of two, or 0 to choose by capacity
  */
-public record PoolOptions(long capacityBytes, Path file, String policy, int shards) {
+public record PoolOptions(
+    long capacityBytes,
+    Medium medium,
+    List<Path> paths,
+    long nodes,
+    boolean interleaved,
+    String policy,
+    int shards) {
+
+  private static final String INTERLEAVE = "interleave:";
 
   public PoolOptions {
     if (capacityBytes < 0 || shards < 0) {
       throw new IllegalArgumentException(
           "capacity and shards are not negative, got " + capacityBytes + " and " + shards);
     }
-  }
-
-  /** A pool with the default policy. */
-  public PoolOptions(long capacityBytes, Path file) {
-    this(capacityBytes, file, null, 0);
+    if (medium.isOnPaths() == paths.isEmpty()) {
+      throw new IllegalArgumentException(
+          medium.isOnPaths()
+              ? "a pool on " + medium + " needs a path"
+              : "a pool on " + medium + " has no path, got " + paths);
+    }
+    paths = List.copyOf(paths);
   }
 
   /** A pool in anonymous memory. */
   public static PoolOptions anonymous(long capacityBytes) {
-    return new PoolOptions(capacityBytes, null);
+    return new PoolOptions(capacityBytes, Medium.DRAM, List.of(), 0, false, null, 0);
   }
 
   /** A pool in an unnamed file of this directory. */
   public static PoolOptions inDirectory(long capacityBytes, Path directory) {
-    return new PoolOptions(capacityBytes, Objects.requireNonNull(directory, "directory"));
+    return onPaths(capacityBytes, Medium.FILE, List.of(directory));
+  }
+
+  /** A pool in directories or on devices. */
+  public static PoolOptions onPaths(long capacityBytes, Medium medium, List<Path> paths) {
+    return new PoolOptions(capacityBytes, medium, paths, 0, false, null, 0);
+  }
+
+  /** A pool on memory nodes. */
+  public static PoolOptions onNodes(long capacityBytes, long nodes, boolean interleaved) {
+    return new PoolOptions(capacityBytes, Medium.NODE, List.of(), nodes, interleaved, null, 0);
+  }
+
+  /** The same with another policy. */
+  public PoolOptions withPolicy(String name) {
+    return new PoolOptions(capacityBytes, medium, paths, nodes, interleaved, name, shards);
+  }
+
+  /** The same with so many shards. */
+  public PoolOptions withShards(int count) {
+    return new PoolOptions(capacityBytes, medium, paths, nodes, interleaved, policy, count);
+  }
+
+  /**
+   * What a configuration asks for.
+   *
+   * @param lookup returns the text set for a key, or null when it is not set
+   * @throws IllegalArgumentException naming the key that is wrong
+   */
+  public static PoolOptions of(Function<String, String> lookup) {
+    String mediumName = OapConfig.POOL_MEDIUM.get(lookup);
+    List<Path> paths =
+        Arrays.stream(OapConfig.POOL_PATH.get(lookup).split(","))
+            .map(String::trim)
+            .filter(text -> !text.isEmpty())
+            .map(Path::of)
+            .toList();
+    Medium medium =
+        mediumName.equals("auto")
+            ? (paths.isEmpty() ? Medium.DRAM : Medium.FILE)
+            : Medium.valueOf(mediumName.toUpperCase(Locale.ROOT));
+    if (medium.isOnPaths() == paths.isEmpty()) {
+      throw new IllegalArgumentException(
+          OapConfig.POOL_MEDIUM.key()
+              + "="
+              + mediumName
+              + (medium.isOnPaths() ? " needs " : " does not go with ")
+              + OapConfig.POOL_PATH.key());
+    }
+    String nodes = medium == Medium.NODE ? OapConfig.POOL_NODES.get(lookup) : "";
+    boolean interleaved = nodes.startsWith(INTERLEAVE);
+    return new PoolOptions(
+        OapConfig.POOL_SIZE.get(lookup),
+        medium,
+        paths,
+        nodeBits(interleaved ? nodes.substring(INTERLEAVE.length()) : nodes),
+        interleaved,
+        OapConfig.POOL_POLICY.get(lookup),
+        0);
+  }
+
+  private static long nodeBits(String numbers) {
+    return Arrays.stream(numbers.split(","))
+        .filter(text -> !text.isEmpty())
+        .mapToLong(text -> 1L << Integer.parseInt(text))
+        .reduce(0, (a, b) -> a | b);
   }
 }

@@ -72,8 +72,11 @@ class ColumnPoolModelTest {
   void randomUse_agreesWithMap(@TempDir Path directory) {
     Random random = new Random(seed());
     for (int round = 0; round < 20; round++) {
-      Path file = round % 2 == 0 ? null : directory;
-      try (ColumnPool pool = ColumnPool.open(new PoolOptions(CAPACITY, file))) {
+      PoolOptions options =
+          round % 2 == 0
+              ? PoolOptions.anonymous(CAPACITY)
+              : PoolOptions.inDirectory(CAPACITY, directory);
+      try (ColumnPool pool = ColumnPool.open(options)) {
         useAgainstMap(pool, random);
         pool.validate();
       }

@@ -16,6 +16,7 @@ import java.nio.ReadOnlyBufferException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -211,14 +212,62 @@ class ColumnPoolTest {
 
   @Test
   void poolThatCannotBe_saysWhy(@TempDir Path directory) throws IOException {
-    assertFails(Errno.EINVAL, new PoolOptions(0, null));
-    assertFails(Errno.EINVAL, new PoolOptions(CAPACITY, null, "random", 0));
-    assertFails(Errno.EINVAL, new PoolOptions(CAPACITY, null, null, 3));
-    assertFails(Errno.ENOMEM, new PoolOptions(Long.MAX_VALUE, null));
-    assertFails(Errno.ENOENT, new PoolOptions(CAPACITY, directory.resolve("missing")));
+    assertFails(Errno.EINVAL, PoolOptions.anonymous(0));
+    assertFails(Errno.EINVAL, PoolOptions.anonymous(CAPACITY).withPolicy("random"));
+    assertFails(Errno.EINVAL, PoolOptions.anonymous(CAPACITY).withShards(3));
+    assertFails(Errno.ENOMEM, PoolOptions.anonymous(Long.MAX_VALUE));
+    assertFails(Errno.ENOENT, PoolOptions.inDirectory(CAPACITY, directory.resolve("missing")));
     Path file = Files.createFile(directory.resolve("file"));
-    assertFails(Errno.ENOTDIR, new PoolOptions(CAPACITY, file));
-    assertFails(Errno.ENOSPC, new PoolOptions(1L << 46, Path.of("/dev/shm")));
+    assertFails(Errno.ENOTDIR, PoolOptions.inDirectory(CAPACITY, file));
+    assertFails(Errno.ENOSPC, PoolOptions.inDirectory(1L << 46, Path.of("/dev/shm")));
+    assertFails(
+        Errno.EOPNOTSUPP,
+        PoolOptions.onPaths(CAPACITY, Medium.FSDAX, List.of(Path.of("/dev/shm"))));
+    assertFails(
+        Errno.ENODEV, PoolOptions.onPaths(4L << 20, Medium.DEVDAX, List.of(Path.of("/dev/null"))));
+    assertFails(Errno.EINVAL, PoolOptions.onNodes(CAPACITY, 1L << 63, false));
+  }
+
+  @Test
+  void severalPaths_makeOnePool(@TempDir Path directory) {
+    PoolOptions options =
+        PoolOptions.onPaths(
+            CAPACITY, Medium.FILE, List.of(directory, Path.of("/dev/shm"), directory));
+    try (ColumnPool other = ColumnPool.open(options)) {
+      assertEquals(CAPACITY / 3 / 4096 * 4096 * 3, other.stats().capacityBytes());
+      try (Reservation reservation = other.reserve(key(1, 0), CAPACITY / 2)) {
+        assertEquals(2, reservation.pieces());
+        reservation.piece(1).put(0, (byte) 5);
+        reservation.publish().close();
+      }
+      try (Pin pin = other.pin(key(1, 0))) {
+        assertEquals(5, pin.piece(1).get(0));
+      }
+    }
+  }
+
+  @Test
+  void configuration_saysWhereThePoolLies() {
+    assertEquals(PoolOptions.anonymous(1L << 30).withPolicy("s3fifo"), PoolOptions.of(key -> null));
+    Map<String, String> files =
+        Map.of("spark.oap.pool.path", "/a, /b", "spark.oap.pool.policy", "lru");
+    assertEquals(
+        PoolOptions.onPaths(1L << 30, Medium.FILE, List.of(Path.of("/a"), Path.of("/b")))
+            .withPolicy("lru"),
+        PoolOptions.of(files::get));
+    Map<String, String> nodes =
+        Map.of("spark.oap.pool.medium", "node", "spark.oap.pool.nodes", "interleave:0,2");
+    assertEquals(
+        PoolOptions.onNodes(1L << 30, 5, true).withPolicy("s3fifo"), PoolOptions.of(nodes::get));
+    for (Map<String, String> wrong :
+        List.of(
+            Map.of("spark.oap.pool.medium", "fsdax"),
+            Map.of("spark.oap.pool.medium", "dram", "spark.oap.pool.path", "/a"),
+            Map.of("spark.oap.pool.medium", "node", "spark.oap.pool.nodes", "64"))) {
+      IllegalArgumentException e =
+          assertThrows(IllegalArgumentException.class, () -> PoolOptions.of(wrong::get));
+      assertTrue(e.getMessage().contains("spark.oap.pool."), e.getMessage());
+    }
   }
 
   private static void assertFails(int errno, PoolOptions options) {

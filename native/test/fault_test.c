@@ -1,0 +1,220 @@
+/* What cannot be is refused, with the right error and without harm: pools that cannot be opened,
+ * chunks of odd sizes, chunks that cannot fit, calls with chunks that are not held. */
+#include "check.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CAPACITY (UINT64_C(1) << 20)
+
+static int opens(oap_options options) {
+  oap_pool *pool = NULL;
+  int result = oap_pool_open(&options, &pool);
+  if (result == 0) {
+    CHECK_VALID(pool);
+    CHECK(oap_pool_close(pool) == 0);
+  } else {
+    CHECK(pool == NULL);
+  }
+  return result;
+}
+
+static int opens_in(enum oap_medium medium, uint64_t capacity, const char *path) {
+  return opens(
+      (oap_options){.capacity = capacity, .medium = medium, .paths = &path, .path_count = 1});
+}
+
+static void sizes_that_cannot_be(void) {
+  const uint64_t small[] = {0, 1, 4096, OAP_LEAST_CAPACITY - 1};
+  for (int i = 0; i < 4; i++) {
+    CHECK(opens((oap_options){.capacity = small[i]}) == -EINVAL);
+    CHECK(opens_in(OAP_FILE, small[i], "/dev/shm") == -EINVAL);
+  }
+  const uint64_t large[] = {UINT64_MAX,        UINT64_MAX - 4096,
+                            UINT64_C(1) << 63, (UINT64_C(1) << 63) - 1,
+                            UINT64_C(1) << 60, UINT64_C(1) << 47};
+  for (int i = 0; i < 6; i++) {
+    CHECK(opens((oap_options){.capacity = large[i]}) == -ENOMEM);
+  }
+  CHECK(opens((oap_options){.capacity = OAP_LEAST_CAPACITY}) == 0);
+  CHECK(opens((oap_options){.capacity = OAP_LEAST_CAPACITY + 4095}) == 0);
+}
+
+static void options_that_contradict(void) {
+  const char *shm = "/dev/shm";
+  CHECK(opens((oap_options){.capacity = CAPACITY, .policy = "none"}) == -EINVAL);
+  CHECK(opens((oap_options){.capacity = CAPACITY, .shards = 3}) == -EINVAL);
+  CHECK(opens((oap_options){.capacity = CAPACITY, .shards = 128}) == -EINVAL);
+  CHECK(opens((oap_options){.capacity = CAPACITY, .shards = 32}) == -EINVAL);
+  CHECK(opens((oap_options){.capacity = CAPACITY, .shards = 16}) == 0);
+  CHECK(opens((oap_options){.capacity = CAPACITY, .paths = &shm, .path_count = 1}) == -EINVAL);
+  CHECK(opens((oap_options){.capacity = CAPACITY, .medium = OAP_FILE}) == -EINVAL);
+  CHECK(opens((oap_options){.capacity = CAPACITY, .nodes = 1}) == -EINVAL);
+}
+
+static void places_that_cannot_be(void) {
+  char directory[] = "/tmp/oap-fault-XXXXXX";
+  char name[64];
+  CHECK(mkdtemp(directory) != NULL);
+  snprintf(name, sizeof(name), "%s/file", directory);
+  FILE *file = fopen(name, "w");
+  CHECK(file != NULL && fclose(file) == 0);
+  CHECK(opens_in(OAP_FILE, CAPACITY, name) == -ENOTDIR);
+  CHECK(opens_in(OAP_DEVDAX, 4 * CAPACITY, name) == -ENODEV);
+  CHECK(unlink(name) == 0);
+  CHECK(opens_in(OAP_FILE, CAPACITY, name) == -ENOENT);
+  CHECK(opens_in(OAP_DEVDAX, 4 * CAPACITY, name) == -ENOENT);
+  CHECK(opens_in(OAP_DEVDAX, 4 * CAPACITY, "/dev/null") == -ENODEV);
+  CHECK(opens_in(OAP_FSDAX, CAPACITY, "/dev/shm") == -EOPNOTSUPP);
+  CHECK(opens_in(OAP_FILE, UINT64_C(1) << 46, "/dev/shm") == -ENOSPC);
+  CHECK(opens_in(OAP_FILE, CAPACITY, "/dev/shm") == 0);
+  if (geteuid() != 0) { /* root may write anywhere */
+    CHECK(chmod(directory, 0500) == 0);
+    CHECK(opens_in(OAP_FILE, CAPACITY, directory) == -EACCES);
+  }
+  CHECK(rmdir(directory) == 0); /* nothing was left in it */
+  struct rlimit limit;
+  CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+  struct rlimit none = {.rlim_cur = 0, .rlim_max = limit.rlim_max};
+  CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
+  CHECK(opens_in(OAP_FILE, CAPACITY, "/dev/shm") == -EMFILE);
+  CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+}
+
+static void nodes(void) {
+  /* Kernels without NUMA know neither nodes nor the call. */
+  int own = opens((oap_options){.capacity = CAPACITY, .medium = OAP_NODE});
+  CHECK(own == 0 || own == -ENOSYS || own == -EPERM);
+  if (own == 0) {
+    CHECK(opens((oap_options){.capacity = CAPACITY, .medium = OAP_NODE, .nodes = 1}) == 0);
+    CHECK(opens((oap_options){
+              .capacity = CAPACITY, .medium = OAP_NODE, .nodes = 1, .interleave = true}) == 0);
+    CHECK(opens((oap_options){
+              .capacity = CAPACITY, .medium = OAP_NODE, .nodes = UINT64_C(1) << 63}) == -EINVAL);
+  }
+}
+
+static oap_pool *open_anonymous(uint64_t capacity) {
+  oap_pool *pool;
+  oap_options options = {.capacity = capacity};
+  CHECK(oap_pool_open(&options, &pool) == 0);
+  return pool;
+}
+
+static void odd_sizes(void) {
+  oap_pool *pool = open_anonymous(CAPACITY);
+  const uint64_t odd[] = {
+      1,       7, 63, 64, 65, 127, 4095, 4097, CAPACITY / 2 - 1, CAPACITY / 2 + 1, CAPACITY - 1,
+      CAPACITY};
+  for (uint32_t i = 0; i < 12; i++) {
+    oap_key key = key_numbered(UINT64_MAX, UINT32_MAX, i);
+    oap_chunk chunk;
+    CHECK(chunk_put(pool, &key, odd[i]) == 0);
+    CHECK(oap_pool_pin(pool, &key, &chunk) == 0);
+    CHECK(chunk.bytes == odd[i] && chunk_is_right(&key, &chunk));
+    CHECK(oap_pool_unpin(pool, &chunk) == 0);
+    CHECK_VALID(pool);
+  }
+  CHECK(oap_pool_close(pool) == 0);
+}
+
+static void chunks_that_cannot_fit(void) {
+  oap_pool *pool = open_anonymous(CAPACITY);
+  oap_chunk pinned[4], none;
+  /* Four chunks fill the pool, two of them stay pinned. */
+  for (uint32_t i = 0; i < 4; i++) {
+    oap_key key = key_numbered(1, 0, i);
+    CHECK(oap_pool_reserve(pool, &key, CAPACITY / 4, &pinned[i]) == 0);
+    CHECK(oap_pool_publish(pool, &pinned[i]) == 0);
+  }
+  CHECK(oap_pool_unpin(pool, &pinned[0]) == 0 && oap_pool_unpin(pool, &pinned[2]) == 0);
+  oap_key key = key_numbered(2, 0, 0);
+  CHECK(oap_pool_reserve(pool, &key, 0, &none) == -EINVAL);
+  CHECK(oap_pool_reserve(pool, &key, CAPACITY + 1, &none) == -EFBIG);
+  CHECK(oap_pool_reserve(pool, &key, UINT64_MAX, &none) == -EFBIG);
+  CHECK(oap_pool_reserve(pool, &key, UINT64_C(1) << 63, &none) == -EFBIG);
+  CHECK(oap_pool_reserve(pool, &key, CAPACITY / 2 + 1, &none) == -ENOSPC);
+  oap_key first = key_numbered(1, 0, 0);
+  CHECK(oap_pool_reserve(pool, &first, CAPACITY / 4, &none) == -EEXIST);
+  oap_stats stats;
+  oap_pool_stats(pool, &stats);
+  CHECK(stats.evictions == 0 && stats.chunks == 4);
+  CHECK(stats.refused_too_large == 3 && stats.refused_no_room == 1 && stats.refused_present == 1);
+  /* What is not pinned gives exactly so much room. */
+  CHECK(chunk_put(pool, &key, CAPACITY / 2) == 0);
+  oap_pool_stats(pool, &stats);
+  CHECK(stats.evictions == 2 && stats.chunks == 3);
+  CHECK(oap_pool_unpin(pool, &pinned[1]) == 0 && oap_pool_unpin(pool, &pinned[3]) == 0);
+  CHECK(oap_pool_unpin(pool, &pinned[3]) == -EINVAL);
+  CHECK_VALID(pool);
+  CHECK(oap_pool_close(pool) == 0);
+}
+
+static void slots_that_run_out(void) {
+  oap_pool *pool = open_anonymous(CAPACITY);
+  for (uint32_t i = 0; i < 5000; i++) {
+    oap_key key = key_numbered(i, 0, 0);
+    CHECK(chunk_put(pool, &key, 1 + i % 64) == 0);
+  }
+  oap_stats stats;
+  oap_pool_stats(pool, &stats);
+  CHECK(stats.chunks >= 256 && stats.evictions == 5000 - stats.chunks);
+  CHECK_VALID(pool);
+  CHECK(oap_pool_close(pool) == 0);
+}
+
+static void chunks_larger_than_a_window(void) {
+  oap_pool *pool = open_anonymous(3 * OAP_WINDOW_BYTES + CAPACITY);
+  oap_key key = key_numbered(1, 1, 1);
+  oap_chunk chunk;
+  CHECK(oap_pool_reserve(pool, &key, 2 * OAP_WINDOW_BYTES + 5, &chunk) == 0);
+  CHECK(chunk.pieces == 3);
+  for (uint32_t i = 0; i < chunk.pieces; i++) {
+    uint64_t last = chunk.piece[i].position + chunk.piece[i].bytes - 1;
+    CHECK(chunk.piece[i].position / OAP_WINDOW_BYTES == last / OAP_WINDOW_BYTES);
+  }
+  CHECK(oap_pool_abandon(pool, &chunk) == 0);
+  CHECK(oap_pool_reserve(pool, &key, 3 * OAP_WINDOW_BYTES + CAPACITY, &chunk) == 0);
+  CHECK(chunk.pieces == 4);
+  CHECK(oap_pool_abandon(pool, &chunk) == 0);
+  CHECK_VALID(pool);
+  CHECK(oap_pool_close(pool) == 0);
+}
+
+static void chunks_that_are_not_held(void) {
+  oap_pool *pool = open_anonymous(CAPACITY);
+  const oap_chunk wrong[] = {
+      {.slot = 0}, {.slot = 1}, {.slot = UINT32_MAX}, {.slot = 1, .generation = 1}, {.shard = 9}};
+  for (int i = 0; i < 5; i++) {
+    CHECK(oap_pool_publish(pool, &wrong[i]) == -EINVAL);
+    CHECK(oap_pool_abandon(pool, &wrong[i]) == -EINVAL);
+    CHECK(oap_pool_unpin(pool, &wrong[i]) == -EINVAL);
+  }
+  /* A chunk of a slot that has since been given to another. */
+  oap_key key = key_numbered(1, 0, 0);
+  oap_chunk old, young;
+  CHECK(oap_pool_reserve(pool, &key, 100, &old) == 0 && oap_pool_abandon(pool, &old) == 0);
+  CHECK(oap_pool_reserve(pool, &key, 100, &young) == 0);
+  CHECK(old.slot == young.slot);
+  CHECK(oap_pool_publish(pool, &old) == -EINVAL && oap_pool_abandon(pool, &old) == -EINVAL);
+  CHECK(oap_pool_publish(pool, &young) == 0);
+  CHECK(oap_pool_unpin(pool, &old) == -EINVAL);
+  CHECK(oap_pool_unpin(pool, &young) == 0);
+  CHECK(oap_pool_close(pool) == 0);
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  sizes_that_cannot_be();
+  options_that_contradict();
+  places_that_cannot_be();
+  nodes();
+  odd_sizes();
+  chunks_that_cannot_fit();
+  slots_that_run_out();
+  chunks_larger_than_a_window();
+  chunks_that_are_not_held();
+  return 0;
+}
