@@ -1,12 +1,14 @@
 """Spark's own test suites, with and without OAP: runs them, prints what differs, judges it.
 
-Results of Spark alone are kept in .cache/spark-suites, so that later runs only do the side with OAP.
+Results of Spark alone are kept in .cache/spark-suites, so that later runs only do the side with
+OAP.
 Exit status: 0 when the only differences are those in expected-differences.txt, all of those still
 differ, and the column cache served chunks; else 1.
 """
 
 import argparse
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -19,10 +21,10 @@ HERE = Path(__file__).resolve().parent
 
 def options():
     parser = argparse.ArgumentParser(prog="dev/spark-suites", description=__doc__)
-    parser.add_argument("--fast", action="store_true", help="only the subset marked fast, for dev/check")
-    parser.add_argument("--suites", metavar="A,B", help="only suites whose name contains one of these")
+    parser.add_argument("--fast", action="store_true", help="only the subset of dev/check")
+    parser.add_argument("--suites", metavar="A,B", help="only suites with such names")
     side = parser.add_mutually_exclusive_group()
-    side.add_argument("--with-only", action="store_true", help="no run of Spark alone, nothing compared")
+    side.add_argument("--with-only", action="store_true", help="only OAP; compares nothing")
     side.add_argument("--without-only", action="store_true", help="only Spark alone; refreshes it")
     parser.add_argument("--refresh", action="store_true", help="run Spark alone again")
     parser.add_argument("--jobs", type=int, default=2, help="JVMs at a time, each 3 GB (default 2)")
@@ -129,6 +131,8 @@ def judge(comparison, expected):
 
 
 def main():
+    # So that a run that is told to end takes its JVMs and files with it, as one that is interrupted.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     asked = options()
     groups, fast = results.read_suites(HERE / "suites.txt")
     expected = results.read_expected(HERE / "expected-differences.txt")
@@ -141,7 +145,8 @@ def main():
     comparison = Comparison(names)
     todo = []
     if not asked.with_only:
-        known = {} if asked.refresh or asked.without_only else {n: results.kept(n, baseline) for n in names}
+        again = asked.refresh or asked.without_only
+        known = {} if again else {name: results.kept(name, baseline) for name in names}
         comparison.sides["without"] = {name: result for name, result in known.items() if result}
         missing = [name for name in names if not known.get(name)]
         todo += run.work("without", groups, missing)
@@ -150,7 +155,7 @@ def main():
 
     def done(side, result):
         comparison.done(side, result)
-        if side == "without":
+        if side == "without" and result.ended:
             results.keep(result, baseline)
 
     logs = environment.HOME / "logs"

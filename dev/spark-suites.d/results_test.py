@@ -78,8 +78,9 @@ class DifferencesTest(unittest.TestCase):
 
 def plan_failure(approved, actual):
     return (
-        f"org.scalatest.exceptions.TestFailedException: \nPlans did not match:\nlast approved simplified plan: a\n"
-        f"last approved explain plan: b\n\n{approved}\n\nactual simplified plan: c\nactual explain plan: d\n\n{actual}\n"
+        "org.scalatest.exceptions.TestFailedException: \nPlans did not match:\n"
+        f"last approved simplified plan: a\nlast approved explain plan: b\n\n{approved}\n\n"
+        f"actual simplified plan: c\nactual explain plan: d\n\n{actual}\n"
     )
 
 
@@ -105,7 +106,10 @@ SAME = """Union
             BatchScan spark_catalog.default.d [p]
   ReusedExchange [a] #4
 """
-NOT_REUSED = SAME.replace("  ReusedExchange [a] #4", "  Exchange [a] #5\n    Filter [a]\n      BatchScan spark_catalog.default.t [a]")
+NOT_REUSED = SAME.replace(
+    "  ReusedExchange [a] #4",
+    "  Exchange [a] #5\n    Filter [a]\n      BatchScan spark_catalog.default.t [a]",
+)
 
 
 class PlansTest(unittest.TestCase):
@@ -119,7 +123,8 @@ class PlansTest(unittest.TestCase):
         self.assertFalse(self.same(NOT_REUSED))
 
     def test_another_operator_column_or_table_is_worse(self):
-        for old, new in (("Union", "Expand"), ("t [a]", "t [a,b]"), (".t ", ".u "), ("Filter [a,p]", "Filter [p]")):
+        columns = (("t [a]", "t [a,b]"), ("Filter [a,p]", "Filter [p]"))
+        for old, new in (("Union", "Expand"), (".t ", ".u "), *columns):
             self.assertFalse(self.same(SAME.replace(old, new)), new)
 
     def test_other_failures_are_no_plans(self):
