@@ -165,6 +165,19 @@ uint64_t oap_pool_clear(oap_pool *pool);
 
 void oap_pool_stats(oap_pool *pool, oap_stats *out);
 
+/* A number that grows whenever a chunk becomes visible or stops being so. */
+uint64_t oap_pool_content_version(oap_pool *pool);
+
+typedef struct oap_held {
+  oap_key key;
+  uint64_t bytes;
+} oap_held;
+
+/* Lists the published chunks: writes up to room of them and returns how many there are. What was
+ * published all the while is in the list; *version is the content version before the walk, so that
+ * whoever finds the same one later need not ask again. */
+uint64_t oap_pool_snapshot(oap_pool *pool, oap_held *out, uint64_t room, uint64_t *version);
+
 /* Checks the inner structure of the pool, for tests. Returns NULL, or what is wrong (a static
  * string). No other thread may be in the pool. */
 const char *oap_pool_validate(oap_pool *pool);

@@ -136,7 +136,9 @@ int oap_shard_publish(oap_shard *shard, const oap_chunk *chunk) {
                                               memory_order_acquire)) {
       oap_stripe *stripe = oap_shard_stripe(shard);
       count(&stripe->publishes, 1);
-      count(&stripe->chunks, seen);
+      if (seen) {
+        oap_shard_count_visible(shard, 1);
+      }
       return 0;
     }
   }
@@ -228,7 +230,7 @@ static void drop_slot(oap_shard *shard, uint32_t number) {
   oap_order_remove(&shard->order, number);
   shard->counted.drops++;
   if (oap_word_state(word) == OAP_PUBLISHED) {
-    count(&oap_shard_stripe(shard)->chunks, UINT64_MAX);
+    oap_shard_count_visible(shard, -1);
   }
   if (oap_word_state(dropped) == OAP_FREE) {
     oap_room_give(shard, number);

@@ -182,6 +182,19 @@ static void native_stats(JNIEnv *env, jclass class, jlong pool, jlongArray out) 
   (*env)->SetLongArrayRegion(env, out, 0, sizeof(oap_stats) / sizeof(jlong), figures.numbers);
 }
 
+static jlong native_content_version(JNIEnv *env, jclass class, jlong pool) {
+  (void)env, (void)class;
+  return (jlong)oap_pool_content_version(pool_of(pool));
+}
+
+/* out is where room structures oap_held fit, version where a number fits. */
+static jlong native_snapshot(JNIEnv *env, jclass class, jlong pool, jlong out, jlong room,
+                             jlong version) {
+  (void)env, (void)class;
+  return (jlong)oap_pool_snapshot(pool_of(pool), (oap_held *)(uintptr_t)out, (uint64_t)room,
+                                  (uint64_t *)(uintptr_t)version);
+}
+
 static jstring native_validate(JNIEnv *env, jclass class, jlong pool) {
   (void)class;
   const char *fault = oap_pool_validate(pool_of(pool));
@@ -206,6 +219,8 @@ static const JNINativeMethod methods[] = {
     {"dropFile", "(JJJ)J", (void *)native_drop_file},
     {"clear", "(J)J", (void *)native_clear},
     {"stats", "(J[J)V", (void *)native_stats},
+    {"contentVersion", "(J)J", (void *)native_content_version},
+    {"snapshot", "(JJJJ)J", (void *)native_snapshot},
     {"validate", "(J)Ljava/lang/String;", (void *)native_validate},
 };
 

@@ -240,6 +240,23 @@ void oap_pool_stats(oap_pool *pool, oap_stats *out) {
   }
 }
 
+uint64_t oap_pool_content_version(oap_pool *pool) {
+  uint64_t version = 0;
+  for (uint32_t i = 0; i < pool->shard_count; i++) {
+    version += oap_shard_content_version(&pool->shards[i]);
+  }
+  return version;
+}
+
+uint64_t oap_pool_snapshot(oap_pool *pool, oap_held *out, uint64_t room, uint64_t *version) {
+  *version = oap_pool_content_version(pool);
+  uint64_t count = 0;
+  for (uint32_t i = 0; i < pool->shard_count; i++) {
+    count = oap_shard_list(&pool->shards[i], out, room, count);
+  }
+  return count;
+}
+
 const char *oap_pool_validate(oap_pool *pool) {
   for (uint32_t i = 0; i < pool->shard_count; i++) {
     const char *fault = oap_shard_validate(&pool->shards[i]);

@@ -28,7 +28,7 @@ static uint32_t evict(oap_shard *shard, uint32_t victim) {
   oap_index_remove(&shard->index, victim);
   shard->counted.evictions++;
   shard->counted.evicted_bytes += shard->slots[victim].bytes;
-  atomic_fetch_sub_explicit(&oap_shard_stripe(shard)->chunks, 1, memory_order_relaxed);
+  oap_shard_count_visible(shard, -1);
   return oap_room_give(shard, victim);
 }
 

@@ -137,6 +137,43 @@ uint64_t oap_shard_pinned(oap_shard *shard, uint64_t *bytes) {
   return pinned & ((UINT64_C(1) << OAP_PINNED_SHIFT) - 1);
 }
 
+uint64_t oap_shard_content_version(oap_shard *shard) {
+  uint64_t changes = 0;
+  for (int i = 0; i < OAP_STRIPES; i++) {
+    changes += atomic_load_explicit(&shard->stripes[i].changes, memory_order_acquire);
+  }
+  return changes;
+}
+
+uint64_t oap_shard_list(oap_shard *shard, oap_held *out, uint64_t room, uint64_t count) {
+  enum { SLOTS_AT_ONCE = 1024 }; /* others get the lock in between */
+  bool more = true;
+  for (uint32_t i = 1; more;) {
+    pthread_mutex_lock(&shard->lock);
+    for (uint32_t end = i + SLOTS_AT_ONCE; i < end && i <= shard->slot_top; i++) {
+      const oap_slot *slot = &shard->slots[i];
+      uint64_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
+      if (oap_word_state(word) != OAP_PUBLISHED) {
+        continue;
+      }
+      if (count < room) {
+        uint64_t key[4];
+        for (int k = 0; k < 4; k++) {
+          key[k] = atomic_load_explicit(&slot->key[k], memory_order_relaxed);
+        }
+        out[count] = (oap_held){
+            .key = {key[0], key[1], (uint32_t)(key[2] >> 32), (uint32_t)key[2], key[3]},
+            .bytes = slot->bytes,
+        };
+      }
+      count++;
+    }
+    more = i <= shard->slot_top;
+    pthread_mutex_unlock(&shard->lock);
+  }
+  return count;
+}
+
 void oap_shard_stats(oap_shard *shard, oap_stats *sum) {
   for (int i = 0; i < OAP_STRIPES; i++) {
     const oap_stripe *stripe = &shard->stripes[i];

@@ -19,7 +19,8 @@ typedef struct oap_stripe {
   _Atomic uint64_t misses;
   _Atomic uint64_t publishes;
   _Atomic uint64_t chunks;
-  _Atomic uint64_t pinned; /* OAP_PINNED of each chunk that is pinned or reserved */
+  _Atomic uint64_t changes; /* of what is visible */
+  _Atomic uint64_t pinned;  /* OAP_PINNED of each chunk that is pinned or reserved */
 } oap_stripe;
 
 /* Number of chunks in the low bits, their size in units of OAP_ALIGNMENT above: one addition. */
@@ -74,6 +75,12 @@ uint64_t oap_shard_drop_file(oap_shard *shard, uint64_t high, uint64_t low);
 uint64_t oap_shard_clear(oap_shard *shard);
 void oap_shard_set_retired(oap_shard *shard, bool retired);
 
+/* Grows with every chunk that becomes visible or stops being so. */
+uint64_t oap_shard_content_version(oap_shard *shard);
+
+/* Appends the published chunks after the first count ones; returns the new count. */
+uint64_t oap_shard_list(oap_shard *shard, oap_held *out, uint64_t room, uint64_t count);
+
 /* Adds this shard's figures. */
 void oap_shard_stats(oap_shard *shard, oap_stats *sum);
 
@@ -83,6 +90,13 @@ const char *oap_shard_validate(oap_shard *shard);
 
 /* The calling thread's counters. */
 oap_stripe *oap_shard_stripe(oap_shard *shard);
+
+/* One chunk more or less is visible; called after it is so. */
+static inline void oap_shard_count_visible(oap_shard *shard, int by) {
+  oap_stripe *stripe = oap_shard_stripe(shard);
+  atomic_fetch_add_explicit(&stripe->chunks, (uint64_t)(int64_t)by, memory_order_relaxed);
+  atomic_fetch_add_explicit(&stripe->changes, 1, memory_order_release);
+}
 
 static inline unsigned char *oap_shard_address(const oap_shard *shard, uint64_t position) {
   return shard->windows[position / OAP_WINDOW_BYTES] + position % OAP_WINDOW_BYTES;

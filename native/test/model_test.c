@@ -160,6 +160,23 @@ static void operate(model *m) {
   }
 }
 
+static void check_snapshot(const model *m, uint64_t chunks) {
+  oap_held list[KEYS];
+  uint64_t version;
+  CHECK(oap_pool_snapshot(m->pool, list, KEYS, &version) == chunks);
+  CHECK(version == oap_pool_content_version(m->pool));
+  for (uint64_t i = 0; i < chunks; i++) {
+    CHECK(oap_pool_is_held(m->pool, &list[i].key));
+    for (uint32_t k = 0; k < KEYS; k++) {
+      oap_key key = key_of(k);
+      if (memcmp(&key, &list[i].key, sizeof(key)) == 0) {
+        CHECK(list[i].bytes == m->bytes[k]);
+      }
+    }
+  }
+  CHECK(oap_pool_snapshot(m->pool, list, chunks / 2, &version) == chunks);
+}
+
 static void check_totals(const model *m) {
   oap_stats stats;
   oap_pool_stats(m->pool, &stats);
@@ -169,6 +186,7 @@ static void check_totals(const model *m) {
     held_chunks += oap_pool_is_held(m->pool, &key);
   }
   CHECK(stats.chunks == held_chunks);
+  check_snapshot(m, held_chunks);
   CHECK((stats.pinned_chunks == 0) == (m->held_count == 0));
   CHECK(stats.pinned_bytes <= stats.used_bytes && stats.used_bytes <= stats.capacity_bytes);
 }

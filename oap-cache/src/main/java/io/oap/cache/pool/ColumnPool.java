@@ -7,6 +7,7 @@ import io.oap.common.FileId;
 import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.charset.Charset;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -23,6 +24,11 @@ public final class ColumnPool implements AutoCloseable {
 
   /** No piece crosses a multiple of this position, so one buffer per window reaches all pieces. */
   static final long WINDOW_BYTES = 1L << 30;
+
+  /** Size of a C oap_held, and how many of them one buffer takes. */
+  private static final int HELD_BYTES = 40;
+
+  private static final long MOST_LISTED = Integer.MAX_VALUE / HELD_BYTES - 1;
 
   private static final Cleaner CLEANER = Cleaner.create();
 
@@ -213,6 +219,43 @@ public final class ColumnPool implements AutoCloseable {
     NativePool.stats(pool, figures);
     Reference.reachabilityFence(this);
     return PoolStats.of(figures);
+  }
+
+  /** A number that grows whenever a chunk becomes visible or stops being so. */
+  public long contentVersion() {
+    long version = NativePool.contentVersion(pool);
+    Reference.reachabilityFence(this);
+    return version;
+  }
+
+  /**
+   * Lists the published chunks.
+   *
+   * @throws IllegalStateException when there are more than one buffer can list, 53 million
+   */
+  public PoolSnapshot snapshot() {
+    long found = stats().chunks();
+    long room;
+    ByteBuffer memory;
+    do { // again when more have come meanwhile than there is room for
+      room = found + found / 8 + 64;
+      if (room > MOST_LISTED) {
+        throw new IllegalStateException("too many chunks for one snapshot: " + found);
+      }
+      int bytes = Long.BYTES + (int) room * HELD_BYTES;
+      memory = ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
+      long address = NativePool.address(memory);
+      found = NativePool.snapshot(pool, address + Long.BYTES, room, address);
+    } while (found > room);
+    Reference.reachabilityFence(this);
+    long version = memory.getLong();
+    List<PoolSnapshot.HeldKey> chunks = new ArrayList<>();
+    for (long i = 0; i < found; i++) {
+      FileId file = new FileId(memory.getLong(), memory.getLong());
+      ChunkKey key = new ChunkKey(file, memory.getInt(), memory.getInt(), memory.getLong());
+      chunks.add(new PoolSnapshot.HeldKey(key, memory.getLong()));
+    }
+    return new PoolSnapshot(version, chunks);
   }
 
   /**

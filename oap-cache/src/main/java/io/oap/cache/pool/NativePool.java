@@ -63,5 +63,9 @@ final class NativePool {
 
   static native void stats(long pool, long[] out);
 
+  static native long contentVersion(long pool);
+
+  static native long snapshot(long pool, long out, long room, long version);
+
   static native String validate(long pool);
 }

@@ -17,6 +17,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -178,6 +179,23 @@ class ColumnPoolTest {
     assertEquals(Errno.EBUSY, busy.errno());
     assertEquals(1, pin.piece(0).get(0));
     pin.close();
+  }
+
+  @Test
+  void snapshot_listsWhatIsPublished() {
+    put(key(1, 0), 100, 1);
+    put(key(2, 7), 200, 2);
+    Reservation loading = pool.reserve(key(3, 0), 300);
+    PoolSnapshot snapshot = pool.snapshot();
+    assertEquals(pool.contentVersion(), snapshot.version());
+    assertEquals(
+        Set.of(new PoolSnapshot.HeldKey(key(1, 0), 100), new PoolSnapshot.HeldKey(key(2, 7), 200)),
+        Set.copyOf(snapshot.chunks()));
+    loading.close();
+    assertEquals(snapshot.version(), pool.contentVersion());
+    pool.drop(key(1, 0));
+    assertTrue(pool.contentVersion() > snapshot.version());
+    assertEquals(1, pool.snapshot().chunks().size());
   }
 
   @Test

@@ -1,0 +1,26 @@
+package io.oap.cache.pool;
+
+import io.oap.common.ChunkKey;
+import java.util.List;
+
+/**
+ * The chunks that a pool held at one time.
+ *
+ * @param version the pool's content version before the chunks were listed; while {@link
+ *     ColumnPool#contentVersion} is still the same, so is what the pool holds
+ * @param chunks what was published all the while, and perhaps some of what came or went meanwhile
+ */
+public record PoolSnapshot(long version, List<HeldKey> chunks) {
+
+  /**
+   * One chunk.
+   *
+   * @param key what it is
+   * @param bytes its length
+   */
+  public record HeldKey(ChunkKey key, long bytes) {}
+
+  public PoolSnapshot {
+    chunks = List.copyOf(chunks);
+  }
+}
