@@ -22,7 +22,8 @@ SOURCES = BRACES | {".py", ".sh"}
 
 LEFT_TO_DO = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b")
 FOREIGN_PACKAGE = re.compile(r"^\s*package\s+org\.apache\b")
-MACHINE_PATH = re.compile(r"""(^|[\s"'`=(,])/(home|root|Users|work|tmp)/\w""")
+# The template of a name that is made up at run time is no path of a machine.
+MACHINE_PATH = re.compile(r"""(^|[\s"'`=(,])/(home|root|Users|work|tmp(?!/[\w.-]*XXXXXX))/\w""")
 NOT_CODE = re.compile(
     r'"""[\s\S]*?"""' r"|/\*[\s\S]*?\*/" r"|//[^\n]*"
     r'|"(?:\\.|[^"\\\n])*"' r"|'(?:\\.[^'\n]*|[^'\\\n])'"

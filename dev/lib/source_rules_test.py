@@ -73,6 +73,10 @@ class SourceRulesTest(unittest.TestCase):
         self.assertEqual([(2, "a")], found(SCALA, DOCUMENTED + "package org.apache.spark.a\n"))
         self.assertEqual([], found(SCALA, DOCUMENTED + "import org.apache.spark.a\n"))
 
+    def test_template_of_a_temporary_name_is_no_machine_path(self):
+        self.assertEqual([], found(Path("a.md"), '"/tm' + 'p/oap-XXXXXX"\n'))
+        self.assertEqual([(1, "a")], found(Path("a.md"), '"/tm' + 'p/oap"\n'))
+
     def test_machine_path_is_found(self):
         self.assertEqual([(1, "a")], found(Path("a.md"), "see /ho" + "me/a/b\n"))
         self.assertEqual([(1, "a")], found(Path("a.md"), '"/wo' + 'rk/a"\n'))
