@@ -61,6 +61,9 @@ class OapConfigTest {
     assertEquals(64L << 20, OapConfig.CACHE_FOOTER_SIZE.get(key -> null));
     assertEquals(1L << 30, OapConfig.POOL_SIZE.get(key -> null));
     assertEquals("", OapConfig.POOL_PATH.get(key -> null));
+    assertEquals("auto", OapConfig.POOL_MEDIUM.get(key -> null));
+    assertEquals("", OapConfig.POOL_NODES.get(key -> null));
+    assertEquals("s3fifo", OapConfig.POOL_POLICY.get(key -> null));
   }
 
   @ParameterizedTest
@@ -153,6 +156,30 @@ class OapConfigTest {
   @ValueSource(strings = {"", "yes", "1", "on", "tru"})
   void bool_anythingElse_isRefused(String text) {
     assertRefused(OapConfig.CACHE_ENABLED, text);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"dram, dram", "FSDAX, fsdax", "' node ', node"})
+  void choice_oneOfTheWords_isThatInLowerCase(String text, String word) {
+    assertEquals(word, get(OapConfig.POOL_MEDIUM, text));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "disk", "dram,node", "dra"})
+  void choice_anythingElse_isRefused(String text) {
+    assertRefused(OapConfig.POOL_MEDIUM, text);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "0", "63", "2,3", "interleave:0", "interleave:1,2,40"})
+  void nodes_numbersBelow64_areKept(String text) {
+    assertEquals(text, get(OapConfig.POOL_NODES, text));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"64", "-1", "a", "1,", ",1", "1;2", "interleave", "interleave:", "100"})
+  void nodes_anythingElse_isRefused(String text) {
+    assertRefused(OapConfig.POOL_NODES, text);
   }
 
   @Test
