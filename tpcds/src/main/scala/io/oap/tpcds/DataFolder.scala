@@ -74,12 +74,13 @@ final class DataFolder(root: Path, val scale: Double) {
     spark.sql(s"DROP TABLE IF EXISTS ${table.name}")
     spark.sql(
       s"CREATE TABLE ${table.name} (${table.ddl}) USING parquet $partitions LOCATION '$location'")
+    if (laidOut) spark.sql(s"ALTER TABLE ${table.name} RECOVER PARTITIONS")
   }
 
   /** The generation of one table: written beside its place, counted, then moved there. */
   private final class GenerationJob(spark: SparkSession, table: TpcdsTable, laidOut: Boolean) {
     private val target = folderOf(table, laidOut)
-    private val beside = target.resolveSibling(s".${target.getFileName}.unfinished")
+    private val beside = target.resolveSibling(s"${target.getFileName}.unfinished")
     private val chunks = table.chunks(scale)
 
     val step = s"generating ${target.getFileName}"

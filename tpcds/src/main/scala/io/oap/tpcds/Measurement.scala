@@ -52,8 +52,8 @@ final case class QueryRuns(query: String, runs: Seq[Run], rows: Int, differences
 /**
  * Runs queries on both systems and compares all their rows with those of Spark alone.
  *
- * Each query is first run once on either system, untimed, so that compiled code, open files and file
- * listings are there for all alike. Then the sides take turns, query by query and iteration by
+ * Each query is first run once on either system, untimed, so that compiled code and file listings
+ * are there for all alike. Then the sides take turns, query by query and iteration by
  * iteration, so that whatever the machine does besides hits all of them. The side that begins
  * changes with the iteration.
  */

@@ -38,6 +38,7 @@ public final class PacedFileSystem extends FilterFileSystem {
     local.pace = pace;
     local.setWorkingDirectory(new Path(local.root));
     super.initialize(name, conf);
+    local.counted = statistics;
   }
 
   @Override
@@ -76,6 +77,7 @@ public final class PacedFileSystem extends FilterFileSystem {
   private static final class LocalFiles extends RawLocalFileSystem {
     private URI root;
     private Pace pace;
+    private Statistics counted;
 
     @Override
     public URI getUri() {
@@ -86,7 +88,7 @@ public final class PacedFileSystem extends FilterFileSystem {
     @Override
     public FSDataInputStream open(Path path, int bufferSize) throws IOException {
       pace.request(1);
-      return new FSDataInputStream(new PacedInputStream(pathToFile(path), pace, statistics));
+      return new FSDataInputStream(new PacedInputStream(pathToFile(path), pace, counted));
     }
 
     @Override

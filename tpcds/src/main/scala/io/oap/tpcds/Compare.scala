@@ -1,0 +1,125 @@
+package io.oap.tpcds
+
+import java.nio.file.Path
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.{Row, SparkSession}
+
+import io.oap.tpcds.storage.StorageClass
+
+/**
+ * All TPC-DS queries with and without the extension, store_sales partitioned and not: the same rows?
+ * Started by dev/tpcds-compare.
+ */
+object Compare {
+
+  def main(arguments: Array[String]): Unit = sys.exit(run(arguments))
+
+  /** @return the exit status: 0 when all rows are the same, 1 when not, 2 for wrong options */
+  private def run(arguments: Array[String]): Int =
+    try {
+      val options = Options.parse(Options.Command.COMPARE, arguments.toSeq.asJava)
+      val verdicts = compare(options, Queries.named(options.queries.asScala.toSeq))
+      println(table(verdicts))
+      val bad = verdicts.filterNot(_.isGood)
+      bad.foreach(v => println(s"${v.query} ${v.layout}: ${v.verdict}"))
+      println(s"${verdicts.size - bad.size} of ${verdicts.size} comparisons give the same rows.")
+      if (bad.isEmpty) 0 else 1
+    } catch {
+      case e: Options.Rejected =>
+        System.err.println(e.getMessage)
+        2
+    }
+
+  private def compare(options: Options, queries: Seq[String]): Seq[Verdict] = {
+    val progress = Progress.ofTerminal()
+    val systems = Systems.start()
+    val data = new DataFolder(Path.of(options.data), options.scale)
+    val tables = Queries.tables(queries)
+    val verdicts = Seq(false, true).flatMap { partitioned =>
+      data.complete(systems.sparkAlone, tables, partitioned, progress)
+      for (session <- Seq(systems.sparkAlone, systems.oap)) {
+        data.register(session, tables, partitioned, StorageClass.LOCAL)
+      }
+      systems.clearCache()
+      val layout = if (partitioned) "partitioned" else "plain"
+      queries.zipWithIndex.map { case (query, index) =>
+        progress.show(s"$layout $query", index, queries.length, "queries")
+        new Comparison(systems, query, layout).verdict()
+      }
+    }
+    progress.clear()
+    verdicts
+  }
+
+  private def table(verdicts: Seq[Verdict]): String = {
+    val header = Seq("query", "store_sales", "rows", "hits cold", "hits warm", "rows of the two")
+    val lines = verdicts.map { v =>
+      val said = if (v.isGood) v.verdict else "DIFFERENT"
+      Seq(v.query, v.layout, v.rows.toString, v.hitsCold.toString, v.hitsWarm.toString, said)
+    }
+    Report.align(header +: lines)
+  }
+
+  /**
+   * What became of one query in one layout.
+   *
+   * @param hitsCold column chunks found in the cache by the first run; earlier queries filled it
+   */
+  private final case class Verdict(
+      query: String,
+      layout: String,
+      rows: Int,
+      hitsCold: Long,
+      hitsWarm: Long,
+      isGood: Boolean,
+      verdict: String)
+
+  private final case class Outcome(rows: Seq[Row], scan: Map[String, Long])
+
+  /** One query, run by Spark alone and twice with the extension. */
+  private final class Comparison(systems: Systems, query: String, layout: String) {
+    private val text = Queries.text(query)
+
+    def verdict(): Verdict = {
+      val expected = run(systems.sparkAlone)
+      val actual = Seq.fill(2)(run(systems.oap))
+      val difference =
+        actual.flatMap(a => RowComparison.difference(expected.rows, a.rows)).headOption
+      val (isGood, said) = difference match {
+        case None if actual.exists(_.scan.isEmpty) => (false, "the extension served no scan")
+        case None => (true, "same")
+        case Some(_) if onlyTiesDiffer(actual.flatMap(_.rows)) => (true, "same, LIMIT cuts ties")
+        case Some(what) => (false, what)
+      }
+      val hits = actual.map(_.scan.getOrElse("chunksHit", 0L))
+      Verdict(query, layout, expected.rows.length, hits(0), hits(1), isGood, said)
+    }
+
+    private def run(session: SparkSession): Outcome = {
+      val frame = session.sql(text)
+      val rows = frame.collect().toSeq
+      Outcome(rows, ScanMetrics.of(frame.queryExecution.executedPlan))
+    }
+
+    /**
+     * ORDER BY with LIMIT may cut through rows that the order does not tell apart; then which of
+     * them are given is nobody's promise. Without the LIMIT there is one right result, and the rows
+     * that were given must be among it.
+     */
+    private def onlyTiesDiffer(rows: Seq[Row]): Boolean = {
+      val unlimited = Comparison.LastLimit.replaceFirstIn(text, "")
+      unlimited != text && {
+        val all = systems.sparkAlone.sql(unlimited).collect().toSeq
+        val ours = systems.oap.sql(unlimited).collect().toSeq
+        RowComparison.difference(all, ours).isEmpty && rows.toSet.subsetOf(all.toSet)
+      }
+    }
+  }
+
+  private object Comparison {
+    // At the very end of the text it belongs to the whole query.
+    private val LastLimit = "(?i)\\slimit\\s+\\d+\\s*;?\\s*\\z".r
+  }
+}

@@ -1,0 +1,80 @@
+package io.oap.tpcds
+
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+
+import io.oap.tpcds.storage.StorageClass
+
+/** A whole run on tiny data: both systems in one context, and what is measured of them. */
+class MeasurementSuite extends SparkContextSuite {
+  private val queries = Seq("q52", "q42")
+
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    val data = new DataFolder(root, Scale)
+    val tables = Queries.tables(queries)
+    data.complete(spark, tables, partitioned = false, silent)
+    for (session <- Seq(systems.sparkAlone, systems.oap)) {
+      data.register(session, tables, partitioned = false, StorageClass.LOCAL)
+    }
+  }
+
+  test("of two sessions in one context only the second one has the extension") {
+    assert(systems.oap.sparkContext eq systems.sparkAlone.sparkContext)
+    def cachedScans(session: org.apache.spark.sql.SparkSession): Map[String, Long] = {
+      val frame = session.sql("SELECT sum(ss_net_paid) FROM store_sales")
+      frame.collect()
+      ScanMetrics.of(frame.queryExecution.executedPlan)
+    }
+    assert(cachedScans(systems.sparkAlone).isEmpty)
+    assert(cachedScans(systems.oap).keySet == ScanMetrics.Names.toSet)
+  }
+
+  test("metrics of subqueries are summed with those of the query") {
+    systems.clearCache()
+    val frame = systems.oap.sql(
+      "SELECT count(ss_item_sk), (SELECT max(i_current_price) FROM item) FROM store_sales")
+    frame.collect()
+    val plan = frame.queryExecution.executedPlan
+    val all = ScanMetrics.of(plan)("chunksMissed")
+    val outer = ScanMetrics.collect(plan) { case scan: BatchScanExec =>
+      scan.metrics("chunksMissed").value
+    }.sum
+    assert(outer > 0 && all > outer)
+  }
+
+  test("each query runs on all sides, with the same rows, and warm comes from the pool") {
+    val results = new Measurement(systems, 2, silent).of(queries)
+    assert(results.map(_.query) == queries)
+    for (result <- results) {
+      assert(result.differences.isEmpty)
+      assert(Side.All.map(side => result.of(side).length) == Seq(2, 2, 2))
+      assert(result.of(Side.SparkAlone).forall(run => run.scan.isEmpty && run.fileBytes > 0))
+      assert(result.of(Side.Cold).forall(_.scan("chunksMissed") > 0))
+      assert(result.of(Side.Warm).forall(_.scan("chunksHit") > 0))
+      assert(result.of(Side.Warm).forall(_.scan("chunksMissed") == 0))
+      assert(result.runs.forall(_.seconds > 0))
+    }
+  }
+
+  test("a result that differs is reported") {
+    // The second system sees another table under the name of the first one's.
+    systems.oap.sql("CREATE OR REPLACE TEMP VIEW store_sales AS " +
+      "SELECT * FROM default.store_sales WHERE ss_item_sk % 2 = 0")
+    try {
+      val result = new Measurement(systems, 1, silent).of(Seq("q52")).head
+      assert(result.differences.exists(_.startsWith("oapWarm")))
+    } finally {
+      systems.oap.sql("DROP VIEW store_sales")
+    }
+  }
+
+  test("a query that the extension does not serve is reported") {
+    systems.oap.conf.set("spark.oap.cache.enabled", "false")
+    try {
+      val result = new Measurement(systems, 1, silent).of(Seq("q52")).head
+      assert(result.differences == Seq("the extension served none of the scans"))
+    } finally {
+      systems.oap.conf.unset("spark.oap.cache.enabled")
+    }
+  }
+}

@@ -1,0 +1,68 @@
+package io.oap.tpcds
+
+import org.apache.spark.sql.types.StructType
+import org.scalatest.funsuite.AnyFunSuite
+
+/** The tables' columns, and that their rows do not depend on how they are divided. */
+class TpcdsTableSuite extends AnyFunSuite {
+  private val Scale = 0.01
+
+  private def table(name: String): TpcdsTable =
+    TpcdsTable.All.find(_.name == name).getOrElse(fail(name))
+
+  test("24 tables with 425 columns") {
+    assert(TpcdsTable.All.length == 24)
+    assert(TpcdsTable.All.map(_.fileSchema.length).sum == 425)
+  }
+
+  test("keys are INT, money is DECIMAL, texts are CHAR and VARCHAR, strings in the file") {
+    val ddl = table("item").ddl
+    for (column <- Seq(
+        "i_item_sk INT",
+        "i_item_id CHAR(16)",
+        "i_rec_start_date DATE",
+        "i_item_desc VARCHAR(200)",
+        "i_current_price DECIMAL(7,2)")) {
+      assert(s"$ddl,".contains(s"$column,"))
+    }
+    assert(table("household_demographics").fileSchema == StructType.fromDDL(
+      "hd_demo_sk INT, hd_income_band_sk INT, hd_buy_potential STRING, hd_dep_count INT, " +
+        "hd_vehicle_count INT"))
+  }
+
+  test("column names are those of the specification") {
+    assert(table("promotion").ddl.contains("p_response_target INT"))
+    assert(table("store").ddl.contains("s_tax_percentage DECIMAL(5,2)"))
+    assert(table("customer").ddl.contains("c_last_review_date INT"))
+    assert(table("warehouse").ddl.contains("w_street_name VARCHAR(20)"))
+  }
+
+  test("rows are the same whatever the number of chunks, and as many as expected") {
+    for (table <- TpcdsTable.All) {
+      var count = 0L
+      val whole = table.rows(Scale, 0, 1).map { row => count += 1; row }
+      val chunks = if (table.table.keepsHistory()) 1 else 7
+      val parts = (0 until chunks).iterator.flatMap(table.rows(Scale, _, chunks))
+      assert(parts.sameElements(whole), s"${table.name} in $chunks chunks")
+      assert(count > 0, table.name)
+      table.expectedRows(Scale).foreach(expected => assert(count == expected, table.name))
+    }
+  }
+
+  test("a table whose rows depend on earlier ones is never divided") {
+    intercept[IllegalArgumentException](table("item").rows(Scale, 1, 2))
+    assert(table("item").chunks(1000) == 1)
+  }
+
+  test("the number of chunks grows with the scale") {
+    assert(table("store_sales").chunks(1) == 6)
+    assert(table("store_sales").chunks(10) == 58)
+    assert(table("store").chunks(1) == 1)
+  }
+
+  test("CHAR values are filled up, VARCHAR values are not") {
+    val row = table("household_demographics").rows(Scale, 0, 1).next()
+    assert(row.getString(2).length == 15)
+    assert(table("item").rows(Scale, 0, 1).next().getString(4).trim.length < 200)
+  }
+}

@@ -1,0 +1,146 @@
+package io.oap.tpcds.storage
+
+import java.io.{EOFException, FileNotFoundException}
+import java.nio.ByteBuffer
+import java.nio.file.{Files, Path => JPath}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileRange, FileSystem, FSDataInputStream, Path}
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Every way to read a byte gives the right one and counts it. */
+class PacedFileSystemSuite extends AnyFunSuite {
+  private val Length = 100000
+
+  private val conf = {
+    val conf = new Configuration
+    conf.set("fs.local.impl", classOf[PacedFileSystem].getName)
+    conf
+  }
+
+  private def contentAt(position: Long): Byte = (position * 31 + position / 256).toByte
+
+  private def withFile(body: (FileSystem, Path) => Unit): Unit = {
+    val folder = Files.createTempDirectory("paced")
+    val file = folder.resolve("some data")
+    try {
+      Files.write(file, Array.tabulate(Length)(i => contentAt(i.toLong)))
+      val path = new Path(s"local://$file")
+      body(path.getFileSystem(conf), path)
+    } finally {
+      Seq[JPath](file, folder).foreach(Files.deleteIfExists(_))
+    }
+  }
+
+  /** Bytes read and requests sent, in the JVM's counts and in Hadoop's statistics. */
+  private def counted(body: => Unit): (Long, Long) = {
+    def statistics = FileSystem.getGlobalStorageStatistics.get("local").getLong("bytesRead")
+    val (before, hadoop) = (Pace.readsOfThisJvm(), statistics)
+    body
+    val reads = Pace.readsOfThisJvm().minus(before)
+    assert(statistics - hadoop == reads.bytes)
+    (reads.bytes, reads.requests)
+  }
+
+  private def check(bytes: Array[Byte], from: Long): Unit =
+    bytes.indices.foreach(i => assert(bytes(i) == contentAt(from + i)))
+
+  private def withStream(body: FSDataInputStream => Unit): Unit = withFile { (fs, path) =>
+    val stream = fs.open(path)
+    try body(stream)
+    finally stream.close()
+  }
+
+  test("sequential reads are one request, a seek begins another") {
+    withStream { stream =>
+      val bytes = new Array[Byte](1000)
+      assert(counted { stream.readFully(bytes); check(bytes, 0) } == ((1000, 1)))
+      assert(counted { stream.readFully(bytes); check(bytes, 1000) } == ((1000, 0)))
+      assert(counted { assert(stream.read() == (contentAt(2000) & 0xff)) } == ((1, 0)))
+      assert(counted { stream.seek(50000); stream.readFully(bytes) } == ((1000, 1)))
+      check(bytes, 50000)
+    }
+  }
+
+  test("positioned reads count, and leave the position alone") {
+    withStream { stream =>
+      val bytes = new Array[Byte](1000)
+      assert(counted { stream.readFully(7000, bytes); check(bytes, 7000) } == ((1000, 1)))
+      assert(counted { assert(stream.read(9000, bytes, 10, 90) == 90) } == ((90, 1)))
+      check(bytes.slice(10, 100), 9000)
+      assert(stream.getPos == 0)
+    }
+  }
+
+  test("reads into direct and heap buffers count") {
+    withStream { stream =>
+      for (buffer <- Seq(ByteBuffer.allocate(500), ByteBuffer.allocateDirect(500))) {
+        val from = stream.getPos
+        assert(counted(assert(stream.read(buffer) == 500))._1 == 500)
+        val bytes = new Array[Byte](500)
+        buffer.flip().get(bytes)
+        check(bytes, from)
+      }
+    }
+  }
+
+  test("vectored reads count each range, and give each its bytes") {
+    withStream { stream =>
+      val ranges = Seq((90000L, 5000), (10L, 100), (40000L, 1)).map { case (offset, length) =>
+        FileRange.createFileRange(offset, length)
+      }
+      val reads = counted(stream.readVectored(ranges.asJava, ByteBuffer.allocateDirect(_)))
+      assert(reads == ((5101, 3)))
+      for (range <- ranges) {
+        val buffer = range.getData.get()
+        val bytes = new Array[Byte](buffer.remaining())
+        buffer.get(bytes)
+        assert(bytes.length == range.getLength)
+        check(bytes, range.getOffset)
+      }
+    }
+  }
+
+  test("the end of the file is the end") {
+    withStream { stream =>
+      stream.seek(Length.toLong)
+      assert(stream.read() == -1)
+      assert(stream.read(new Array[Byte](10)) == -1)
+      intercept[EOFException](stream.readFully(Length - 5L, new Array[Byte](10)))
+      intercept[EOFException](stream.seek(Length + 1L))
+      val beyond = Seq(FileRange.createFileRange(Length - 5L, 10)).asJava
+      intercept[EOFException](stream.readVectored(beyond, ByteBuffer.allocate(_)))
+    }
+  }
+
+  test("no way of opening goes past the count") {
+    withFile { (fs, path) =>
+      val bytes = new Array[Byte](100)
+      assert(counted {
+        val stream = fs.openFile(path).build().get()
+        stream.readFully(bytes)
+        stream.close()
+      }._1 == 100)
+    }
+  }
+
+  test("listing and status are requests, and the paths they return keep the scheme") {
+    withFile { (fs, path) =>
+      assert(counted { assert(fs.getFileStatus(path).getLen == Length) } == ((0, 1)))
+      assert(counted { fs.listStatus(path.getParent) } == ((0, 1)))
+      assert(fs.getFileStatus(path).getPath == path)
+      assert(fs.listStatus(path.getParent).map(_.getPath).toSeq == Seq(path))
+      assert(counted { fs.open(path).close() } == ((0, 1)))
+    }
+  }
+
+  test("missing files and folders are not opened") {
+    withFile { (fs, path) =>
+      intercept[FileNotFoundException](fs.open(path.suffix(".missing")))
+      intercept[FileNotFoundException](fs.open(path.getParent))
+      intercept[FileNotFoundException](fs.getFileStatus(path.suffix(".missing")))
+    }
+  }
+}
