@@ -23,6 +23,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
+/** What one pool promises to one caller at a time. */
 class ColumnPoolTest {
 
   private static final long CAPACITY = 1 << 20;
