@@ -14,6 +14,7 @@ import org.apache.parquet.column.ColumnDescriptor;
 import org.apache.parquet.hadoop.metadata.BlockMetaData;
 import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData;
 import org.apache.parquet.hadoop.metadata.ColumnPath;
+import org.apache.parquet.hadoop.metadata.FileMetaData.EncryptionType;
 import org.apache.parquet.hadoop.metadata.ParquetMetadata;
 import org.apache.parquet.internal.hadoop.metadata.IndexReference;
 
@@ -35,6 +36,11 @@ final class CachedFooter {
 
   CachedFooter(FileId file, ParquetMetadata metadata) {
     this.metadata = metadata;
+    if (isEncrypted()) {
+      // Its metadata can be looked at with the keys of its columns only.
+      this.rowGroupsForReading = List.of();
+      return;
+    }
     this.rowGroupsForReading = new ArrayList<>(metadata.getBlocks().size());
     Map<ColumnPath, Integer> ordinals = leafOrdinals(metadata);
     for (int i = 0; i < metadata.getBlocks().size(); i++) {
@@ -123,12 +129,17 @@ final class CachedFooter {
     addStructure(start, end - start);
   }
 
+  /** Whether the file was written with encryption, be it of some columns only. */
+  boolean isEncrypted() {
+    return metadata.getFileMetaData().getEncryptionType() != EncryptionType.UNENCRYPTED;
+  }
+
   /** The footer as it was parsed. */
   ParquetMetadata metadata() {
     return metadata;
   }
 
-  /** All row groups, each with its columns in reverse file order. */
+  /** All row groups, each with its columns in reverse file order; none of an encrypted file. */
   List<BlockMetaData> rowGroupsForReading() {
     return rowGroupsForReading;
   }
@@ -150,7 +161,9 @@ final class CachedFooter {
 
   /** Estimated heap size in bytes. */
   int weight() {
-    long bytes = HEAP_BYTES_PER_FOOTER + (long) chunks.size() * HEAP_BYTES_PER_CHUNK;
+    long columnChunks =
+        metadata.getBlocks().stream().mapToLong(rowGroup -> rowGroup.getColumns().size()).sum();
+    long bytes = HEAP_BYTES_PER_FOOTER + columnChunks * HEAP_BYTES_PER_CHUNK;
     return (int) Math.min(bytes, Integer.MAX_VALUE);
   }
 }

@@ -72,7 +72,7 @@ public final class CachedParquetFile {
 
   /** Whether the file's data or footer is encrypted; such files are not for the cache. */
   public boolean isEncrypted() {
-    return footer.metadata().getFileMetaData().getFileDecryptor() != null;
+    return footer.isEncrypted();
   }
 
   /** The whole footer, shared: not to be changed. */
@@ -86,8 +86,12 @@ public final class CachedParquetFile {
    *
    * @param start first byte of the split
    * @param length bytes of the split
+   * @throws IllegalStateException when the file is encrypted
    */
   public ParquetMetadata footerOfSplit(long start, long length) {
+    if (isEncrypted()) {
+      throw new IllegalStateException("Encrypted files are not cached: " + inputFile);
+    }
     List<BlockMetaData> rowGroups = new ArrayList<>();
     for (int i = 0; i < footer.rowGroupsForReading().size(); i++) {
       BlockMetaData rowGroup = footer.metadata().getBlocks().get(i);

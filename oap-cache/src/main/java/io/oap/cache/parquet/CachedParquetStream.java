@@ -74,6 +74,10 @@ final class CachedParquetStream extends SeekableInputStream {
         new TreeMap<>(Comparator.comparingLong(ChunkRequest::offset));
     List<ParquetFileRange> around = new ArrayList<>();
     for (ParquetFileRange range : ranges) {
+      if (range.getLength() == 0) {
+        range.setDataReadFuture(CompletableFuture.completedFuture(EMPTY.duplicate()));
+        continue;
+      }
       ChunkRequest chunk = footer.chunkAround(range.getOffset(), range.getLength());
       if (chunk == null) {
         around.add(range);

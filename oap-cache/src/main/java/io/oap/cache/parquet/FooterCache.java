@@ -29,7 +29,9 @@ public final class FooterCache {
         CacheBuilder.newBuilder()
             .maximumWeight(capacityBytes)
             .weigher((Key key, Object value) -> ENTRY_BYTES + weight(value))
-            .concurrencyLevel(4)
+            // One segment: Guava divides the capacity among them, and a footer that is larger than
+            // its segment's share would never stay. Hits take no lock either way.
+            .concurrencyLevel(1)
             .build();
   }
 

@@ -5,17 +5,16 @@ import io.oap.cache.FileRanges;
 import io.oap.common.FileIdentity;
 import java.io.EOFException;
 import java.io.IOException;
-import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.parquet.bytes.ByteBufferAllocator;
 import org.apache.parquet.bytes.HeapByteBufferAllocator;
 import org.apache.parquet.hadoop.util.HadoopInputFile;
+import org.apache.parquet.hadoop.util.wrapped.io.FutureIO;
 import org.apache.parquet.io.ParquetFileRange;
 import org.apache.parquet.io.SeekableInputStream;
 
@@ -41,11 +40,19 @@ final class VersionedFileStream extends SeekableInputStream implements FileRange
 
   private SeekableInputStream opened() throws IOException {
     if (in == null) {
-      in = inputFile.newStream();
-      // A store with version tags refuses by itself to open another version than the one whose
-      // status it was given; elsewhere the file may have been replaced since its status was read.
-      if (identity.etag().isEmpty()) {
-        requireSameVersion();
+      SeekableInputStream stream = inputFile.newStream();
+      try {
+        // A store with version tags refuses by itself to open another version than the one whose
+        // status it was given; elsewhere the file may have been replaced since its status was read.
+        if (identity.etag().isEmpty()) {
+          requireSameVersion();
+        }
+        in = stream;
+      } finally {
+        // Not kept unchecked: Parquet only logs a page index it cannot read, and reads on.
+        if (in == null) {
+          stream.close();
+        }
       }
     }
     return in;
@@ -99,9 +106,9 @@ final class VersionedFileStream extends SeekableInputStream implements FileRange
   private ByteBuffer await(ParquetFileRange request) throws IOException {
     ByteBuffer buffer;
     try {
-      buffer = request.getDataReadFuture().get(READ_TIMEOUT_SECONDS, TimeUnit.SECONDS);
-    } catch (ExecutionException e) {
-      throw e.getCause() instanceof IOException cause ? cause : new IOException(e.getCause());
+      // As Parquet itself waits, so that what went wrong comes out as it would there.
+      buffer =
+          FutureIO.awaitFuture(request.getDataReadFuture(), READ_TIMEOUT_SECONDS, TimeUnit.SECONDS);
     } catch (TimeoutException e) {
       throw new IOException(
           "No answer within "
@@ -111,11 +118,6 @@ final class VersionedFileStream extends SeekableInputStream implements FileRange
               + " from "
               + inputFile.getPath(),
           e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw (IOException)
-          new InterruptedIOException("Interrupted while reading " + inputFile.getPath())
-              .initCause(e);
     }
     if (buffer.remaining() != request.getLength()) {
       throw new EOFException(
