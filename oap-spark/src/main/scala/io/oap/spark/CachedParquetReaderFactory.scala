@@ -1,5 +1,8 @@
 package io.oap.spark
 
+import java.io.FileNotFoundException
+
+import org.apache.spark.SparkException
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
@@ -7,6 +10,7 @@ import org.apache.spark.sql.execution.WholeStageCodegenExec
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
 import org.apache.spark.sql.execution.datasources.v2.{
+  FileDataSourceV2,
   FilePartitionReader,
   PartitionReaderWithPartitionValues
 }
@@ -25,10 +29,13 @@ import io.oap.cache.{CacheCounters, ColumnCache}
  *     cache does not serve (rows without the vectorized reader, encrypted files, a process whose
  *     cache could not be opened)
  * @param runtimeFilters join keys that came with the query, as filters on data columns
+ * @param isV1 whether the scan stands for one of a V1 relation. That one fails on a missing file
+ *     although corrupt files are to be ignored, where a V2 scan goes on
  */
 final class CachedParquetReaderFactory(
     parquet: ParquetPartitionReaderFactory,
-    runtimeFilters: Array[Filter])
+    runtimeFilters: Array[Filter],
+    isV1: Boolean)
     extends PartitionReaderFactory {
 
   private val isVectorized = ParquetUtils.isBatchReadSupportedForSchema(
@@ -64,8 +71,22 @@ final class CachedParquetReaderFactory(
           catch { case _: EncryptedFileException => uncached(file) }
       case None => uncached
     }
-    new MeteredReader(new FilePartitionReader[T](files, buildReader, parquet.options), counters)
+    val reader = new FilePartitionReader[T](files, failingOnMissing(buildReader), parquet.options)
+    new MeteredReader(reader, counters)
   }
+
+  /** Gives a missing file the error that Spark does not take for a corrupt file. */
+  private def failingOnMissing[T](
+      buildReader: PartitionedFile => PartitionReader[T]): PartitionedFile => PartitionReader[T] =
+    if (isV1 && !parquet.options.ignoreMissingFiles) { file =>
+      try buildReader(file)
+      catch {
+        case e: FileNotFoundException =>
+          throw FileDataSourceV2.attachFilePath(file.urlEncodedPath, e)
+      }
+    } else {
+      buildReader
+    }
 }
 
 object CachedParquetReaderFactory {
@@ -81,7 +102,12 @@ private final class MeteredReader[T](reader: PartitionReader[T], counters: Cache
     extends PartitionReader[T] {
   private var isClosed = false
 
-  override def next(): Boolean = reader.next()
+  override def next(): Boolean =
+    try reader.next()
+    catch {
+      // Spark's reader has put the error of a missing file, which names the file, into another one.
+      case e: SparkException if MeteredReader.isOfMissingFile(e.getCause) => throw e.getCause
+    }
 
   override def get(): T = reader.get()
 
@@ -93,5 +119,12 @@ private final class MeteredReader[T](reader: PartitionReader[T], counters: Cache
       ExecutorCache.addTotals(counters)
     }
     reader.close()
+  }
+}
+
+private object MeteredReader {
+  def isOfMissingFile(error: Throwable): Boolean = error match {
+    case e: SparkException => e.getCondition == "FAILED_READ_FILE.FILE_NOT_EXIST"
+    case _ => false
   }
 }

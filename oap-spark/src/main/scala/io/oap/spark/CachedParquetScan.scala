@@ -94,7 +94,7 @@ final class CachedParquetScan(parquet: ParquetScan, statistics: Option[V1Statist
   override def createReaderFactory(): PartitionReaderFactory =
     super.createReaderFactory() match {
       case readers: ParquetPartitionReaderFactory if pushedAggregate.isEmpty =>
-        new CachedParquetReaderFactory(readers, runtimeDataFilters)
+        new CachedParquetReaderFactory(readers, runtimeDataFilters, statistics.isDefined)
       case readers => readers
     }
 

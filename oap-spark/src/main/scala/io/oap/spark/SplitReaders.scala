@@ -31,8 +31,9 @@ private final class EncryptedFileException(file: PartitionedFile)
 /**
  * Opens the splits of one task with Spark's vectorized reader over cached files.
  *
- * One split is open at a time; opening the next one or the end of the task, however it comes,
- * closes it and with it ends its pins.
+ * Closing a reader ends its pins. Spark does that when the split or the task ends, however the
+ * task ends. No listener of ours does it: it would run before those of the operators above, which
+ * may still look at the last batch (SPARK-37089).
  */
 private final class SplitReaders(
     parquet: ParquetPartitionReaderFactory,
@@ -42,14 +43,6 @@ private final class SplitReaders(
     counters: CacheCounters) {
 
   private val hadoopConf = parquet.broadcastedConf.value.value
-  private var current: Option[VectorizedParquetRecordReader] = None
-
-  Option(TaskContext.get()).foreach(_.addTaskCompletionListener[Unit](_ => closeCurrent()))
-
-  private def closeCurrent(): Unit = {
-    current.foreach(_.close())
-    current = None
-  }
 
   def openBatches(file: PartitionedFile): PartitionReader[ColumnarBatch] = {
     val reader = open(file)
@@ -61,15 +54,12 @@ private final class SplitReaders(
     new SplitReader(open(file), _.asInstanceOf[InternalRow])
 
   private def open(file: PartitionedFile): VectorizedParquetRecordReader = {
-    closeCurrent()
     val cached = new CachedParquetFile(file.toPath, hadoopConf, cache, counters)
     if (cached.isEncrypted) {
       throw new EncryptedFileException(file)
     }
     val split = cached.footerOfSplit(file.start, file.length)
     val reader = newReader(split.getFileMetaData)
-    // Known before it holds anything, so that it is closed even if the task dies right here.
-    current = Some(reader)
     val dates = datetimeRebase(split.getFileMetaData)
     val footer = prune(split, dates)
     val task = new TaskAttemptContextImpl(
@@ -94,6 +84,7 @@ private final class SplitReaders(
     } finally {
       // Closing twice does no harm: initialize may have failed before or after it took the stream.
       if (!isOpen) {
+        reader.close()
         stream.close()
       }
     }

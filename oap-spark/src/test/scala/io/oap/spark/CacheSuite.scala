@@ -3,7 +3,9 @@ package io.oap.spark
 import java.nio.file.{Files, Path}
 
 import scala.util.Using
+import scala.util.control.NonFatal
 
+import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
@@ -87,11 +89,20 @@ abstract class CacheSuite extends AnyFunSuite with BeforeAndAfterAll with Adapti
   protected def assertSameRows(query: => DataFrame): CacheCounters = {
     val expected = alone(rows(query))
     CacheControl.clear(spark)
-    assert(rows(query) === expected, "cold run")
+    assertRows(rows(query), expected, "cold run")
     val (warm, counters) = counting(rows(query))
-    assert(warm === expected, "warm run")
+    assertRows(warm, expected, "warm run")
     counters
   }
+
+  /** Compares what `rows` gave, and shows the first rows that differ rather than all. */
+  protected def assertRows(actual: Seq[String], expected: Seq[String], run: String): Unit =
+    if (actual != expected) {
+      def first(rows: Seq[String]) = rows.take(3).map(_.take(300)).mkString("\n  ", "\n  ", "")
+      fail(
+        s"$run: ${actual.size} rows, Spark alone gives ${expected.size}. Only here:" +
+          first(actual.diff(expected)) + "\nonly from Spark alone:" + first(expected.diff(actual)))
+    }
 
   /** The same, for a query that must be served from the pool alone when it is warm. */
   protected def assertServed(query: => DataFrame): Unit = {
@@ -99,6 +110,39 @@ abstract class CacheSuite extends AnyFunSuite with BeforeAndAfterAll with Adapti
     assert(warm.chunksHit > 0, "nothing came from the pool")
     assert(warm.bytesFromFile === 0, "a warm run read from files")
   }
+
+  /**
+   * Runs a query alone, cold and warm, and compares what it comes to.
+   *
+   * @return what it came to
+   */
+  protected def assertSameOutcome(query: => DataFrame): Either[Seq[String], Seq[String]] = {
+    val expected = alone(outcome(query))
+    CacheControl.clear(spark)
+    for (run <- Seq("cold run", "warm run")) {
+      assertOutcome(outcome(query), expected, run)
+    }
+    expected
+  }
+
+  protected def assertOutcome(
+      actual: Either[Seq[String], Seq[String]],
+      expected: Either[Seq[String], Seq[String]],
+      run: String): Unit = (actual, expected) match {
+    case (Right(here), Right(there)) => assertRows(here, there, run)
+    case _ => assert(actual.left.map(_.toList) === expected.left.map(_.toList), run)
+  }
+
+  /** What a query comes to: its rows, or its error as conditions or classes down the causes. */
+  protected def outcome(query: => DataFrame): Either[Seq[String], Seq[String]] =
+    try Right(rows(query))
+    catch { case NonFatal(e) => Left(causes(e)) }
+
+  private def causes(error: Throwable): Seq[String] =
+    Iterator.iterate(error)(_.getCause).takeWhile(_ != null).map {
+      case e: SparkThrowable if e.getCondition != null => e.getCondition
+      case e => e.getClass.getName
+    }.toSeq
 
   /** All rows, as text and in a fixed order, so that they compare whatever their types. */
   protected def rows(query: DataFrame): Seq[String] = query.collect().map(text).toSeq.sorted

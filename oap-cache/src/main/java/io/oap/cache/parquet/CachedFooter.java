@@ -5,12 +5,16 @@ import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.EnumSet;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
+import java.util.Set;
 import java.util.TreeMap;
 import org.apache.parquet.column.ColumnDescriptor;
+import org.apache.parquet.column.Encoding;
 import org.apache.parquet.hadoop.metadata.BlockMetaData;
 import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData;
 import org.apache.parquet.hadoop.metadata.ColumnPath;
@@ -29,10 +33,15 @@ final class CachedFooter {
 
   private static final int HEAP_BYTES_PER_FOOTER = 8192;
 
+  /** Where such pages are not compressed, Spark's decoders want the bytes in arrays. */
+  private static final Set<Encoding> READ_AS_ARRAYS =
+      EnumSet.of(Encoding.DELTA_BYTE_ARRAY, Encoding.DELTA_LENGTH_BYTE_ARRAY);
+
   private final ParquetMetadata metadata;
   private final List<BlockMetaData> rowGroupsForReading;
   private final NavigableMap<Long, ChunkRequest> chunks = new TreeMap<>();
   private final NavigableMap<Long, Integer> structures = new TreeMap<>();
+  private final Set<ChunkKey> readAsArrays = new HashSet<>();
 
   CachedFooter(FileId file, ParquetMetadata metadata) {
     this.metadata = metadata;
@@ -90,6 +99,9 @@ final class CachedFooter {
     }
     ChunkKey key = ChunkKey.encoded(file, rowGroup, ordinal);
     chunks.put(chunk.getStartingPos(), new ChunkRequest(key, chunk.getStartingPos(), (int) length));
+    if (chunk.getEncodings().stream().anyMatch(READ_AS_ARRAYS::contains)) {
+      readAsArrays.add(key);
+    }
     if (chunk.hasDictionaryPage() && chunk.getFirstDataPageOffset() > chunk.getStartingPos()) {
       addStructure(chunk.getStartingPos(), chunk.getFirstDataPageOffset() - chunk.getStartingPos());
     }
@@ -148,6 +160,16 @@ final class CachedFooter {
   ChunkRequest chunkAround(long offset, int length) {
     Map.Entry<Long, ChunkRequest> before = chunks.floorEntry(offset);
     return before != null && offset + length <= before.getValue().end() ? before.getValue() : null;
+  }
+
+  /**
+   * Whether the chunk may only be handed to Spark's reader as buffers that have an array and start
+   * at its first byte: {@code VectorizedDeltaByteArrayReader} takes {@code array()} and forgets
+   * {@code arrayOffset()}. A page may be uncompressed in a chunk of any codec, so the codec is not
+   * asked.
+   */
+  boolean isReadAsArrays(ChunkRequest chunk) {
+    return readAsArrays.contains(chunk.key());
   }
 
   /**

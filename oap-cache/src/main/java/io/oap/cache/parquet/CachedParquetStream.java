@@ -138,12 +138,19 @@ final class CachedParquetStream extends SeekableInputStream {
     return true;
   }
 
-  private static void slice(ByteBuffer bytes, ChunkRequest chunk, List<ParquetFileRange> wanted) {
+  private void slice(ByteBuffer bytes, ChunkRequest chunk, List<ParquetFileRange> wanted) {
     for (ParquetFileRange range : wanted) {
       int at = Math.toIntExact(range.getOffset() - chunk.offset());
-      ByteBuffer slice = bytes.slice(bytes.position() + at, range.getLength());
-      range.setDataReadFuture(CompletableFuture.completedFuture(slice));
+      hand(range, chunk, bytes.slice(bytes.position() + at, range.getLength()));
     }
+  }
+
+  private void hand(ParquetFileRange range, ChunkRequest chunk, ByteBuffer bytes) {
+    ByteBuffer handed = bytes;
+    if (chunk != null && footer.isReadAsArrays(chunk)) {
+      handed = ByteBuffer.allocate(bytes.remaining()).put(bytes).flip();
+    }
+    range.setDataReadFuture(CompletableFuture.completedFuture(handed));
   }
 
   private void readAround(List<ParquetFileRange> around) throws IOException {
@@ -157,7 +164,8 @@ final class CachedParquetStream extends SeekableInputStream {
     List<ByteBuffer> buffers = file.read(ranges);
     counters.read(wantedBytes(around), System.nanoTime() - start);
     for (int i = 0; i < buffers.size(); i++) {
-      around.get(i).setDataReadFuture(CompletableFuture.completedFuture(buffers.get(i)));
+      ParquetFileRange range = around.get(i);
+      hand(range, footer.chunkAround(range.getOffset(), range.getLength()), buffers.get(i));
     }
   }
 

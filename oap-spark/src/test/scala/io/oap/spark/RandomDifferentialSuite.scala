@@ -1,0 +1,110 @@
+package io.oap.spark
+
+import scala.util.Random
+
+import org.apache.spark.sql.DataFrame
+
+/**
+ * Random tables and queries give the rows they give without the cache.
+ *
+ * System properties, for a build by way of JAVA_TOOL_OPTIONS: `oap.seed` makes the first
+ * round the one that was reported with this seed, `oap.seconds` says how long to go on.
+ */
+abstract class RandomDifferentialSuite extends CacheSuite {
+
+  /** How many rows a table has. */
+  protected def rowCount(random: Random): Int
+
+  /** Compares a query with Spark alone; returns how many chunks the pool gave. */
+  protected def compare(query: => DataFrame): Long
+
+  private val firstSeed: Long = java.lang.Long.getLong("oap.seed", System.nanoTime())
+  private val nanos: Long = Integer.getInteger("oap.seconds", 30) * 1000000000L
+
+  test("random tables and queries") {
+    info(s"first seed $firstSeed")
+    val deadline = System.nanoTime() + nanos
+    var rounds = 0
+    var hits = 0L
+    while (rounds == 0 || System.nanoTime() < deadline) {
+      hits += round(firstSeed + rounds)
+      rounds += 1
+    }
+    info(s"$rounds rounds, $hits chunks from the pool")
+    assert(hits > 0)
+    afterRounds()
+  }
+
+  /** What must hold in the end. */
+  protected def afterRounds(): Unit = ()
+
+  private def round(seed: Long): Long = {
+    val random = new Random(seed)
+    val table = new RandomTable(random, rowCount(random))
+    withClue(s"seed $seed, table $table: ") {
+      val files = path(s"random$seed")
+      withConf(table.writeSettings: _*)(table.write(spark, files))
+      Seq.fill(5)(queryRound(random, table, files)).sum
+    }
+  }
+
+  private def queryRound(random: Random, table: RandomTable, files: String): Long = {
+    def share(percent: Int): String = (random.nextInt(100) < percent).toString
+    def oneOf(choices: String*): String = choices(random.nextInt(choices.size))
+    val sessionSettings = Seq(
+      "spark.sql.parquet.enableVectorizedReader" -> share(95),
+      "spark.sql.parquet.enableNestedColumnVectorizedReader" -> share(85),
+      "spark.sql.parquet.filterPushdown" -> share(90),
+      "spark.sql.parquet.columnarReaderBatchSize" -> oneOf("3", "100", "4096"),
+      "spark.sql.parquet.aggregatePushdown" -> share(30),
+      "spark.sql.optimizer.nestedSchemaPruning.enabled" -> share(85),
+      "spark.sql.columnVector.offheap.enabled" -> share(20),
+      "spark.sql.codegen.wholeStage" -> share(30),
+      "spark.sql.files.maxPartitionBytes" -> oneOf("60k", "1m", "128m"),
+      "spark.sql.files.openCostInBytes" -> "1k",
+      "spark.sql.sources.useV1SourceList" -> oneOf("parquet", "parquet", "")
+    )
+    val readOptions = Map(
+      // Spark alone may give wrong bytes of strings that are delta-encoded and not compressed: its
+      // decoder forgets the array offset of buffers that come out of a vectored read.
+      "parquet.hadoop.vectored.io.enabled" -> "false",
+      "parquet.filter.columnindex.enabled" -> share(85),
+      "parquet.filter.stats.enabled" -> share(85),
+      "parquet.filter.dictionary.enabled" -> share(85),
+      "parquet.filter.bloom.enabled" -> share(85),
+      "parquet.page.verify-checksum.enabled" -> share(50)
+    )
+    val query = new RandomQuery(random, table)
+    withClue(s"$query, $sessionSettings, $readOptions: ") {
+      withConf(sessionSettings: _*) {
+        compare(query(spark.read.schema(table.schema).options(readOptions).parquet(files)))
+      }
+    }
+  }
+}
+
+/** With a pool that holds everything: alone, cold, warm. */
+class RandomWarmSuite extends RandomDifferentialSuite {
+  override protected def rowCount(random: Random): Int = 1 + random.nextInt(1500)
+
+  override protected def compare(query: => DataFrame): Long = assertSameRows(query).chunksHit
+}
+
+/** With a pool that is far too small, so that what one task loads evicts what another one wants. */
+class RandomTinyPoolSuite extends RandomDifferentialSuite {
+  override protected def settings: Map[String, String] = Map("spark.oap.pool.size" -> "1m")
+
+  override protected def rowCount(random: Random): Int = 3000 + random.nextInt(3000)
+
+  override protected def compare(query: => DataFrame): Long = {
+    val expected = alone(rows(query))
+    val (_, counters) = counting {
+      assertRows(rows(query), expected, "first run")
+      assertRows(rows(query), expected, "second run")
+    }
+    counters.chunksHit
+  }
+
+  override protected def afterRounds(): Unit =
+    assert(CacheControl.localPool().exists(_.evictions() > 0), "nothing was evicted")
+}

@@ -1,0 +1,85 @@
+package io.oap.spark
+
+import java.io.InterruptedIOException
+import java.net.URI
+import java.util.concurrent.atomic.AtomicLong
+
+import org.apache.hadoop.fs.{FSDataInputStream, FSInputStream, Path, RawLocalFileSystem}
+
+/** The local file system under the scheme `watched`: tests count, fail and delay its reads. */
+class WatchedFileSystem extends RawLocalFileSystem {
+  override def getScheme: String = WatchedFileSystem.Scheme
+
+  override def getUri: URI = URI.create(s"${WatchedFileSystem.Scheme}:///")
+
+  override def open(path: Path, bufferSize: Int): FSDataInputStream = {
+    WatchedFileSystem.opens.incrementAndGet()
+    WatchedFileSystem.run(WatchedFileSystem.beforeOpen, path)
+    new FSDataInputStream(new WatchedStream(super.open(path, bufferSize), path))
+  }
+}
+
+object WatchedFileSystem {
+  val Scheme = "watched"
+
+  /** What a session needs to know it. */
+  val settings: Map[String, String] =
+    Map(s"spark.hadoop.fs.$Scheme.impl" -> classOf[WatchedFileSystem].getName)
+
+  val opens = new AtomicLong
+  val bytes = new AtomicLong
+
+  /** Called with the path before each opening, on the thread that opens. */
+  @volatile var beforeOpen: Path => Unit = _ => ()
+
+  /** The same for each read. */
+  @volatile var beforeRead: Path => Unit = _ => ()
+
+  /** Runs the body with something to happen before each read. */
+  def beforeReads[T](action: Path => Unit)(body: => T): T = {
+    beforeRead = action
+    try body
+    finally beforeRead = _ => ()
+  }
+
+  /** The same for openings. */
+  def beforeOpens[T](action: Path => Unit)(body: => T): T = {
+    beforeOpen = action
+    try body
+    finally beforeOpen = _ => ()
+  }
+
+  /** An interrupted wait of the test is to its reader what it is in a real file system. */
+  private def run(action: Path => Unit, path: Path): Unit =
+    try action(path)
+    catch {
+      case e: InterruptedException =>
+        Thread.currentThread().interrupt()
+        throw new InterruptedIOException().initCause(e)
+    }
+
+  private[spark] def read(path: Path)(read: => Int): Int = {
+    run(beforeRead, path)
+    val count = read
+    bytes.addAndGet(math.max(count, 0).toLong)
+    count
+  }
+}
+
+private class WatchedStream(in: FSDataInputStream, path: Path) extends FSInputStream {
+  override def read(): Int = {
+    val one = new Array[Byte](1)
+    if (read(one, 0, 1) < 0) -1 else one(0) & 0xff
+  }
+
+  override def read(buffer: Array[Byte], offset: Int, length: Int): Int =
+    WatchedFileSystem.read(path)(in.read(buffer, offset, length))
+
+  override def seek(position: Long): Unit = in.seek(position)
+
+  override def getPos: Long = in.getPos
+
+  override def seekToNewSource(target: Long): Boolean = false
+
+  override def close(): Unit = in.close()
+}
