@@ -2,6 +2,7 @@ package io.oap.spark
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, InSet}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
+import org.apache.spark.sql.catalyst.util.{TypeUtils, UnsafeRowUtils}
 import org.apache.spark.sql.connector.expressions.{Expressions, Literal, NamedReference}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.metric.CustomMetric
@@ -13,6 +14,7 @@ import org.apache.spark.sql.execution.datasources.v2.parquet.{
   ParquetScanBuilder
 }
 import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
 
 /** Takes Spark's V2 push-down as Spark's own Parquet source does, and builds a cached scan. */
 final class CachedParquetScanBuilder(
@@ -60,15 +62,24 @@ final class CachedParquetScan(parquet: ParquetScan, statistics: Option[V1Statist
 
   override def filterAttributes(): Array[NamedReference] =
     if (pushedAggregate.isDefined) Array.empty
-    else readSchema().fieldNames.map(name => Expressions.column(SparkInternals.quoted(name)))
+    else
+      readSchema().fields
+        .filter(field => CachedParquetScan.equalMeansSameBytes(field.dataType))
+        .map(field => Expressions.column(SparkInternals.quoted(field.name)))
 
   override def filter(predicates: Array[Predicate]): Unit =
     runtimePredicates = predicates.toSeq
 
   override def planInputPartitions(): Array[InputPartition] = {
     val filters = runtimePredicates.flatMap(partitionFilter)
-    if (filters.isEmpty) super.planInputPartitions()
+    if (runtimePredicates.exists(matchesNothing)) Array.empty
+    else if (filters.isEmpty) super.planInputPartitions()
     else parquet.copy(partitionFilters = partitionFilters ++ filters).planInputPartitions()
+  }
+
+  private def matchesNothing(predicate: Predicate): Boolean = predicate match {
+    case In(_, values) => values.forall(_.value() == null)
+    case _ => false
   }
 
   /** An IN predicate on a partition column as the expression that file listing takes. */
@@ -103,8 +114,21 @@ final class CachedParquetScan(parquet: ParquetScan, statistics: Option[V1Statist
       .filter(In.unapply(_).exists { case (name, _) =>
         readDataSchema.exists(f => conf.resolver(f.name, name))
       })
+      .flatMap(bounded)
       .flatMap(SparkInternals.toFilter(_))
       .toArray
+
+  /** Row groups are ruled out by minimum and maximum: of many keys only the ends matter. */
+  private def bounded(predicate: Predicate): Seq[Predicate] = predicate match {
+    case In(_, values) if values.size > CachedParquetScan.MaxKeysSent =>
+      val column = predicate.children().head
+      val ordering = TypeUtils.getInterpretedOrdering(values.head.dataType())
+      val keys = values.filter(_.value() != null)
+      Seq(
+        new Predicate(">=", Array(column, keys.minBy[Any](_.value())(ordering))),
+        new Predicate("<=", Array(column, keys.maxBy[Any](_.value())(ordering))))
+    case other => Seq(other)
+  }
 
   override def columnarSupportMode(): ColumnarSupportMode =
     // Known without listing files, which is what Spark would do to ask each partition.
@@ -127,4 +151,19 @@ final class CachedParquetScan(parquet: ParquetScan, statistics: Option[V1Statist
   }
 
   override def hashCode(): Int = (fileIndex.rootPaths, readSchema()).hashCode
+}
+
+private object CachedParquetScan {
+
+  /** Join keys that go to the tasks one by one. */
+  val MaxKeysSent = 1000
+
+  /**
+   * Whether values that join are also the same to Parquet's statistics. Strings of most collations
+   * are not, nor are the two zeros of floating-point numbers.
+   */
+  def equalMeansSameBytes(dataType: DataType): Boolean = dataType match {
+    case FloatType | DoubleType => false
+    case other => UnsafeRowUtils.isBinaryStable(other)
+  }
 }

@@ -219,4 +219,33 @@ class PlanSuite extends CacheSuite {
       assert(rows(query) === alone(rows(query)))
     }
   }
+
+  test("a join with no key drops all files, one with very many keys still drops row groups") {
+    spark.range(0, 40000, 1, 1).selectExpr("id", "cast(id / 10 as int) as day").write
+      .option("parquet.block.size", "65536").option("parquet.page.size", "4096")
+      .saveAsTable("by_day")
+    spark.range(
+      0,
+      1500).selectExpr("cast(id as int) as dk", "'n' as name").write.saveAsTable("days")
+    val none = sql("SELECT count(*) FROM by_day JOIN dim ON day = dk WHERE concat(name, '') = 'x'")
+    assert(assertSameRows(none).chunksHit <= 4, "only the dimension is read")
+    val many = sql("SELECT count(*) FROM by_day JOIN days ON day = dk WHERE name = 'n'")
+    val (_, counters) = counting(assertSameRows(many))
+    assert(counters.rowGroupsPruned > 0)
+  }
+
+  test("join keys that are equal without having the same bytes prune nothing") {
+    spark.range(0, 2000, 1, 1).selectExpr("-0.0D as zero", "id").write.saveAsTable("zeros")
+    spark.sql(
+      "CREATE TABLE names (name STRING COLLATE UTF8_LCASE, id BIGINT) USING parquet")
+    spark.sql("INSERT INTO names SELECT 'alpha', id FROM range(2000)")
+    val keys = "(SELECT * FROM VALUES (0.0D, 'ALPHA') AS v(zero, name)"
+    spark.sql(s"CREATE TABLE keys AS SELECT zero, name COLLATE UTF8_LCASE AS name FROM $keys)")
+    for (key <- Seq("zero" -> "zeros", "name" -> "names")) {
+      val query = s"SELECT count(*) FROM ${key._2} t JOIN keys k ON t.${key._1} = k.${key._1} " +
+        "WHERE k.zero = 0"
+      assertSameRows(sql(query))
+      assert(sql(query).head().getLong(0) === 2000, query)
+    }
+  }
 }
