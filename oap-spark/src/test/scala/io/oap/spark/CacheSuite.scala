@@ -87,6 +87,8 @@ abstract class CacheSuite extends AnyFunSuite with BeforeAndAfterAll with Adapti
    * @return what the warm run counted
    */
   protected def assertSameRows(query: => DataFrame): CacheCounters = {
+    // A DataFrame keeps the plan of its first run; each run here needs a plan of its own.
+    assert(query ne query, "give the expression that makes the DataFrame, not a value")
     val expected = alone(rows(query))
     CacheControl.clear(spark)
     assertRows(rows(query), expected, "cold run")

@@ -227,9 +227,9 @@ class PlanSuite extends CacheSuite {
     spark.range(
       0,
       1500).selectExpr("cast(id as int) as dk", "'n' as name").write.saveAsTable("days")
-    val none = sql("SELECT count(*) FROM by_day JOIN dim ON day = dk WHERE concat(name, '') = 'x'")
+    def none = sql("SELECT count(*) FROM by_day JOIN dim ON day = dk WHERE concat(name, '') = 'x'")
     assert(assertSameRows(none).chunksHit <= 4, "only the dimension is read")
-    val many = sql("SELECT count(*) FROM by_day JOIN days ON day = dk WHERE name = 'n'")
+    def many = sql("SELECT count(*) FROM by_day JOIN days ON day = dk WHERE name = 'n'")
     val (_, counters) = counting(assertSameRows(many))
     assert(counters.rowGroupsPruned > 0)
   }
@@ -239,11 +239,11 @@ class PlanSuite extends CacheSuite {
     spark.sql(
       "CREATE TABLE names (name STRING COLLATE UTF8_LCASE, id BIGINT) USING parquet")
     spark.sql("INSERT INTO names SELECT 'alpha', id FROM range(2000)")
-    val keys = "(SELECT * FROM VALUES (0.0D, 'ALPHA') AS v(zero, name)"
-    spark.sql(s"CREATE TABLE keys AS SELECT zero, name COLLATE UTF8_LCASE AS name FROM $keys)")
+    val keys = "(SELECT * FROM VALUES (0.0D, 'ALPHA', 1) AS v(zero, name, use)"
+    spark.sql(s"CREATE TABLE keys AS SELECT zero, name COLLATE UTF8_LCASE AS name, use FROM $keys)")
     for (key <- Seq("zero" -> "zeros", "name" -> "names")) {
       val query = s"SELECT count(*) FROM ${key._2} t JOIN keys k ON t.${key._1} = k.${key._1} " +
-        "WHERE k.zero = 0"
+        "WHERE k.use = 1"
       assertSameRows(sql(query))
       assert(sql(query).head().getLong(0) === 2000, query)
     }
