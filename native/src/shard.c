@@ -43,6 +43,59 @@ static void add_regions(oap_shard *shard, oap_range range, uint64_t largest[OAP_
   }
 }
 
+/* How many entries each table of a shard has, and where it starts in the one mapping of them all.
+ */
+typedef struct {
+  uint64_t slots, extents, heads, file_heads, ghosts, words, regions;
+  uint64_t extents_at, heads_at, files_at, ghosts_at, words_at, ring_at, regions_at;
+  uint64_t bytes;
+} table_plan;
+
+static table_plan plan_tables(uint64_t capacity, uint32_t ranges) {
+  table_plan t;
+  uint64_t slots = capacity / BYTES_PER_SLOT;
+  t.slots = slots < LEAST_SLOTS ? LEAST_SLOTS : slots > MOST_SLOTS ? MOST_SLOTS : slots;
+  t.regions = capacity / OAP_WINDOW_BYTES + 2 * (uint64_t)ranges;
+  t.extents = t.slots + t.slots / 2 * 3 + t.regions + OAP_MAX_PIECES;
+  t.heads = power_of_two_at_least(t.slots / SLOTS_PER_HEAD);
+  t.file_heads = power_of_two_at_least(t.slots / SLOTS_PER_FILE_HEAD);
+  t.ghosts = power_of_two_at_least(t.slots / SLOTS_PER_GHOST);
+  t.words = power_of_two_at_least(t.slots / SLOTS_PER_SKETCH_WORD);
+
+  t.extents_at = (t.slots + 1) * sizeof(oap_slot);
+  t.heads_at = round_up(t.extents_at + t.extents * sizeof(oap_extent), 4096);
+  t.files_at = round_up(t.heads_at + t.heads * sizeof(uint32_t), 4096);
+  t.ghosts_at = round_up(t.files_at + t.file_heads * sizeof(uint32_t), 4096);
+  t.words_at = round_up(t.ghosts_at + t.ghosts * sizeof(oap_ghost), 4096);
+  t.ring_at = t.words_at + t.words * sizeof(uint64_t);
+  t.regions_at = round_up(t.ring_at + OAP_RING * sizeof(uint32_t), 4096);
+  t.bytes = round_up(t.regions_at + t.regions * sizeof(uint32_t), 4096);
+  return t;
+}
+
+static void place_tables(oap_shard *shard, char *table, const table_plan *t) {
+  shard->table = table;
+  shard->table_bytes = t->bytes;
+  shard->slots = (oap_slot *)table;
+  shard->slot_limit = (uint32_t)t->slots;
+  shard->regions = (uint32_t *)(table + t->regions_at);
+  shard->index = (oap_index){
+      .slots = shard->slots,
+      .heads = (_Atomic uint32_t *)(table + t->heads_at),
+      .file_heads = (uint32_t *)(table + t->files_at),
+      .mask = (uint32_t)(t->heads - 1),
+      .file_mask = (uint32_t)(t->file_heads - 1),
+  };
+  shard->order = (oap_order){
+      .slots = shard->slots,
+      .ghosts = (oap_ghost *)(table + t->ghosts_at),
+      .ghost_mask = (uint32_t)(t->ghosts - 1),
+      .sketch = {.words = (uint64_t *)(table + t->words_at), .mask = (uint32_t)(t->words - 1)},
+      .ring = (_Atomic uint32_t *)(table + t->ring_at),
+  };
+  oap_space_init(&shard->space, (oap_extent *)(table + t->extents_at), (uint32_t)t->extents);
+}
+
 int oap_shard_open(oap_shard *shard, uint32_t number, const oap_range *ranges, uint32_t count,
                    const oap_policy *policy, unsigned char *const *windows) {
   memset(shard, 0, sizeof(*shard));
@@ -50,52 +103,17 @@ int oap_shard_open(oap_shard *shard, uint32_t number, const oap_range *ranges, u
   for (uint32_t i = 0; i < count; i++) {
     bytes += ranges[i].bytes;
   }
-  uint64_t slots = bytes / BYTES_PER_SLOT;
-  slots = slots < LEAST_SLOTS ? LEAST_SLOTS : slots > MOST_SLOTS ? MOST_SLOTS : slots;
-  uint64_t regions = bytes / OAP_WINDOW_BYTES + 2 * (uint64_t)count;
-  uint64_t extents = slots + slots / 2 * 3 + regions + OAP_MAX_PIECES;
-  uint64_t heads = power_of_two_at_least(slots / SLOTS_PER_HEAD);
-  uint64_t file_heads = power_of_two_at_least(slots / SLOTS_PER_FILE_HEAD);
-  uint64_t ghosts = power_of_two_at_least(slots / SLOTS_PER_GHOST);
-  uint64_t words = power_of_two_at_least(slots / SLOTS_PER_SKETCH_WORD);
-
-  uint64_t slots_at = 0;
-  uint64_t extents_at = slots_at + (slots + 1) * sizeof(oap_slot);
-  uint64_t heads_at = round_up(extents_at + extents * sizeof(oap_extent), 4096);
-  uint64_t files_at = round_up(heads_at + heads * sizeof(uint32_t), 4096);
-  uint64_t ghosts_at = round_up(files_at + file_heads * sizeof(uint32_t), 4096);
-  uint64_t words_at = round_up(ghosts_at + ghosts * sizeof(oap_ghost), 4096);
-  uint64_t ring_at = words_at + words * sizeof(uint64_t);
-  uint64_t regions_at = round_up(ring_at + OAP_RING * sizeof(uint32_t), 4096);
-  shard->table_bytes = round_up(regions_at + regions * sizeof(uint32_t), 4096);
-  char *table = oap_table_map(shard->table_bytes);
+  table_plan tables = plan_tables(bytes, count);
+  char *table = oap_table_map(tables.bytes);
   if (table == NULL) {
     return -errno;
   }
-  shard->table = table;
-  shard->slots = (oap_slot *)(table + slots_at);
-  shard->slot_limit = (uint32_t)slots;
+  place_tables(shard, table, &tables);
   shard->number = number;
   shard->capacity = bytes;
   shard->windows = windows;
-  shard->regions = (uint32_t *)(table + regions_at);
-  shard->index = (oap_index){
-      .slots = shard->slots,
-      .heads = (_Atomic uint32_t *)(table + heads_at),
-      .file_heads = (uint32_t *)(table + files_at),
-      .mask = (uint32_t)(heads - 1),
-      .file_mask = (uint32_t)(file_heads - 1),
-  };
-  shard->order = (oap_order){
-      .policy = policy,
-      .slots = shard->slots,
-      .capacity = bytes,
-      .ghosts = (oap_ghost *)(table + ghosts_at),
-      .ghost_mask = (uint32_t)(ghosts - 1),
-      .sketch = {.words = (uint64_t *)(table + words_at), .mask = (uint32_t)(words - 1)},
-      .ring = (_Atomic uint32_t *)(table + ring_at),
-  };
-  oap_space_init(&shard->space, (oap_extent *)(table + extents_at), (uint32_t)extents);
+  shard->order.policy = policy;
+  shard->order.capacity = bytes;
   uint64_t largest[OAP_MAX_PIECES] = {0};
   for (uint32_t i = 0; i < count; i++) {
     add_regions(shard, ranges[i], largest);
