@@ -27,6 +27,11 @@ final class CachedParquetScanBuilder(
       parquet.dataSchema,
       parquet.options) {
   override def build(): ParquetScan = new CachedParquetScan(super.build(), statistics)
+
+  /** A V1 relation has taken the parts of variants that are wanted into its schema already. */
+  override def pushVariantExtractions(extractions: Array[VariantExtraction]): Array[Boolean] =
+    if (statistics.isDefined) extractions.map(_ => false)
+    else super.pushVariantExtractions(extractions)
 }
 
 /**

@@ -49,8 +49,10 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
 
   private def cached(plan: LogicalPlan): LogicalPlan =
     // Spark prunes the partitions of V1 catalog tables after this rule. Doing it now gives the
-    // relation its pruned files and the statistics Spark alone would plan with.
-    SparkInternals.prunePartitions(plan).transform {
+    // relation its pruned files and the statistics Spark alone would plan with. In the same way a
+    // V1 relation gets the parts of variants it is asked for: V2 has a push-down of its own, which
+    // fails on some filters.
+    PushVariantIntoScan(SparkInternals.prunePartitions(plan)).transform {
       case relation: LogicalRelation => cachedV1(relation).getOrElse(relation)
       case relation: DataSourceV2Relation => cachedV2(relation).getOrElse(relation)
     }
