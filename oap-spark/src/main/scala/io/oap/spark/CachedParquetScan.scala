@@ -19,14 +19,16 @@ import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
 /** Takes Spark's V2 push-down as Spark's own Parquet source does, and builds a cached scan. */
 final class CachedParquetScanBuilder(
     parquet: ParquetScanBuilder,
-    statistics: Option[V1Statistics])
+    statistics: Option[V1Statistics],
+    offered: Set[String])
     extends ParquetScanBuilder(
       parquet.sparkSession,
       parquet.fileIndex,
       parquet.schema,
       parquet.dataSchema,
       parquet.options) {
-  override def build(): ParquetScan = new CachedParquetScan(super.build(), statistics)
+  override def build(): ParquetScan =
+    new CachedParquetScan(super.build(), statistics, offered)
 
   /** A V1 relation has taken the parts of variants that are wanted into its schema already. */
   override def pushVariantExtractions(extractions: Array[VariantExtraction]): Array[Boolean] =
@@ -37,14 +39,19 @@ final class CachedParquetScanBuilder(
 /**
  * A scan of Parquet files whose tasks take column chunks from the cache.
  *
- * It offers all its columns for runtime filtering: Spark's dynamic pruning then hands over the
- * join keys of broadcast dimensions as IN predicates. Those on partition columns drop files when
+ * It offers its partition columns and the data columns that join with a broadcast (see
+ * [[JoinKeys]]) for runtime filtering: Spark's dynamic pruning then hands over the join keys of the
+ * dimensions as IN predicates. Those on partition columns drop files when
  * the scan is planned, those on data columns drop row groups when a task reads a footer.
  *
  * @param parquet what Spark's push-down has settled: columns, filters, aggregates, files
  * @param statistics what Spark alone would plan with, where the table was a V1 relation
+ * @param offered data columns offered for runtime filtering
  */
-final class CachedParquetScan(parquet: ParquetScan, statistics: Option[V1Statistics])
+final class CachedParquetScan(
+    parquet: ParquetScan,
+    statistics: Option[V1Statistics],
+    offered: Set[String])
     extends ParquetScan(
       parquet.sparkSession,
       parquet.hadoopConf,
@@ -67,10 +74,12 @@ final class CachedParquetScan(parquet: ParquetScan, statistics: Option[V1Statist
 
   override def filterAttributes(): Array[NamedReference] =
     if (pushedAggregate.isDefined) Array.empty
-    else
-      readSchema().fields
-        .filter(field => CachedParquetScan.equalMeansSameBytes(field.dataType))
+    else {
+      val data = readDataSchema.fields.filter(field =>
+        offered.contains(field.name) && CachedParquetScan.equalMeansSameBytes(field.dataType))
+      (data ++ readPartitionSchema.fields)
         .map(field => Expressions.column(SparkInternals.quoted(field.name)))
+    }
 
   override def filter(predicates: Array[Predicate]): Unit =
     runtimePredicates = predicates.toSeq

@@ -13,13 +13,15 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * @param dataColumns columns in the files
  * @param allColumns columns of the table, partition columns included
  * @param statistics what Spark alone would plan with, where the table was a V1 relation
+ * @param offered data columns its scan offers for runtime filtering, besides the partition columns
  */
 final class CachedParquetTable(
     parquet: ParquetTable,
     files: () => PartitioningAwareFileIndex,
     dataColumns: StructType,
     allColumns: StructType,
-    statistics: Option[V1Statistics])
+    statistics: Option[V1Statistics],
+    offered: Set[String])
     extends ParquetTable(
       parquet.name,
       parquet.sparkSession,
@@ -35,7 +37,8 @@ final class CachedParquetTable(
   override def newScanBuilder(options: CaseInsensitiveStringMap): ParquetScanBuilder =
     new CachedParquetScanBuilder(
       ParquetScanBuilder(sparkSession, fileIndex, schema, dataSchema, mergedOptions(options)),
-      statistics)
+      statistics,
+      offered)
 
   // Without this the table it stands for would take itself for equal, and Spark, which compares a
   // plan before and after a rule, would see no change.

@@ -4,6 +4,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{
+  AttributeSet,
   DynamicPruningSubquery,
   MetadataAttribute,
   SubqueryExpression
@@ -24,8 +25,9 @@ import io.oap.common.OapConfig
  * Turns the Parquet relations of a plan into relations whose scan reads through the column cache.
  *
  * Only what the cached scan serves exactly is turned: Spark's own Parquet format, V1 or V2, not
- * streaming, no `_metadata` columns, no bucketed table, no user-defined types, no encryption. The
- * rest of the plan stays as it is.
+ * streaming, no `_metadata` columns, no bucketed table, no user-defined types, no encryption, no
+ * table whose partitions Spark can prune by a computed join key only in V1. The rest of the plan
+ * stays as it is.
  *
  * Spark optimizes a subquery before the plan it stands in, and later merges scalar subqueries over
  * the same relation into one (`MergeScalarSubqueries`). V2 scans with different columns would not
@@ -47,15 +49,18 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
 
   private def hasJoin(plan: LogicalPlan): Boolean = plan.exists(_.isInstanceOf[Join])
 
-  private def cached(plan: LogicalPlan): LogicalPlan =
+  private def cached(plan: LogicalPlan): LogicalPlan = {
     // Spark prunes the partitions of V1 catalog tables after this rule. Doing it now gives the
     // relation its pruned files and the statistics Spark alone would plan with. In the same way a
     // V1 relation gets the parts of variants it is asked for: V2 has a push-down of its own, which
     // fails on some filters.
-    PushVariantIntoScan(SparkInternals.prunePartitions(plan)).transform {
-      case relation: LogicalRelation => cachedV1(relation).getOrElse(relation)
+    val settled = PushVariantIntoScan(SparkInternals.prunePartitions(plan))
+    val joinKeys = new JoinKeys(settled, conf)
+    settled.transform {
+      case relation: LogicalRelation => cachedV1(relation, joinKeys).getOrElse(relation)
       case relation: DataSourceV2Relation => cachedV2(relation).getOrElse(relation)
     }
+  }
 
   /** Turns the subqueries that were left alone; Spark's push-down has passed them already. */
   private def withCachedSubqueries(plan: LogicalPlan): LogicalPlan =
@@ -66,29 +71,36 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
           withCachedSubqueries(V2ScanRelationPushDown(cached(subquery.plan))))
     }
 
-  private def cachedV1(relation: LogicalRelation): Option[LogicalPlan] = relation.relation match {
-    case files: HadoopFsRelation
-        if isServed(relation, files) && areServed(files.schema, files.options) =>
-      fileIndex(files.location).map { index =>
-        val options = new CaseInsensitiveStringMap(files.options.asJava)
-        val table = new CachedParquetTable(
-          ParquetTable(
-            relation.catalogTable.fold("parquet")(_.identifier.unquotedString),
-            session,
-            options,
-            files.location.rootPaths.map(_.toString),
-            Some(files.schema),
-            classOf[ParquetFileFormat]
-          ),
-          () => index,
-          files.dataSchema,
-          files.schema,
-          Some(V1Statistics(relation))
-        )
-        DataSourceV2Relation(table, relation.output, None, None, options)
-      }
-    case _ => None
-  }
+  private def cachedV1(relation: LogicalRelation, joinKeys: JoinKeys): Option[LogicalPlan] =
+    relation.relation match {
+      case files: HadoopFsRelation
+          if isServed(relation, files) && areServed(files.schema, files.options) &&
+            !joinKeys.compute(partitionColumns(relation, files)) =>
+        fileIndex(files.location).map { index =>
+          val options = new CaseInsensitiveStringMap(files.options.asJava)
+          val table = new CachedParquetTable(
+            ParquetTable(
+              relation.catalogTable.fold("parquet")(_.identifier.unquotedString),
+              session,
+              options,
+              files.location.rootPaths.map(_.toString),
+              Some(files.schema),
+              classOf[ParquetFileFormat]
+            ),
+            () => index,
+            files.dataSchema,
+            files.schema,
+            Some(V1Statistics(relation)),
+            joinKeys.offered(relation).map(_.name).toSet
+          )
+          DataSourceV2Relation(table, relation.output, None, None, options)
+        }
+      case _ => None
+    }
+
+  private def partitionColumns(relation: LogicalRelation, files: HadoopFsRelation): AttributeSet =
+    AttributeSet(relation.output.filter(column =>
+      files.partitionSchema.exists(field => conf.resolver(field.name, column.name))))
 
   private def isServed(relation: LogicalRelation, files: HadoopFsRelation): Boolean =
     files.fileFormat.getClass == classOf[ParquetFileFormat] &&
@@ -112,7 +124,8 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
           () => table.fileIndex,
           table.dataSchema,
           table.schema,
-          None)))
+          None,
+          Set.empty)))
     case _ => None
   }
 

@@ -1,0 +1,81 @@
+package io.oap.spark
+
+import org.apache.spark.sql.catalyst.expressions.{
+  Attribute,
+  AttributeSet,
+  Expression,
+  PredicateHelper
+}
+import org.apache.spark.sql.catalyst.optimizer.JoinSelectionHelper
+import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
+import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.internal.SQLConf
+
+/**
+ * The join keys of a plan, as far as they decide what a scan may offer for runtime filtering.
+ *
+ * Offering every column would make plans worse. Where Spark puts a dynamic filter on a key it puts
+ * no bloom filter, and a dynamic filter that finds no broadcast to reuse is dropped: so a data
+ * column is offered only when it joins with a side that Spark will broadcast. And equal parts of a
+ * plan are run once only while they stay equal: so a table that stands in the plan several times
+ * offers its partition columns only, as it does in Spark alone.
+ *
+ * @param plan a plan whose relations have not become V2 scans yet
+ */
+private final class JoinKeys(plan: LogicalPlan, conf: SQLConf)
+    extends PredicateHelper
+    with JoinSelectionHelper {
+
+  /** A key, traced down to the relation it comes from. */
+  private case class Key(expression: Expression, relation: LeafNode, isJoinedToBroadcast: Boolean)
+
+  private val keys: Seq[Key] = plan.collect {
+    case ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, left, right, hint) =>
+      val leftIsSmall = hintToBroadcastLeft(hint) || isSmall(left)
+      val rightIsSmall = hintToBroadcastRight(hint) || isSmall(right)
+      leftKeys.flatMap(traced(_, left, rightIsSmall)) ++
+        rightKeys.flatMap(traced(_, right, leftIsSmall))
+  }.flatten
+
+  private def traced(key: Expression, side: LogicalPlan, joinsSmall: Boolean): Option[Key] =
+    findExpressionAndTrackLineageDown(key, side).collect { case (origin, relation: LeafNode) =>
+      Key(origin, relation, joinsSmall)
+    }
+
+  /** Whether Spark expects to broadcast this; a V2 relation has no size before push-down. */
+  private def isSmall(side: LogicalPlan): Boolean =
+    !side.exists(_.isInstanceOf[DataSourceV2Relation]) && canBroadcastBySize(side, conf)
+
+  private val timesRead: Map[Any, Int] =
+    plan.collectWithSubqueries { case relation: LeafNode => table(relation) }
+      .groupBy(identity)
+      .view
+      .mapValues(_.size)
+      .toMap
+
+  private def table(relation: LeafNode): Any = relation match {
+    case LogicalRelation(files: HadoopFsRelation, _, _, _, _) => files.location.rootPaths.toSet
+    case other => other.canonicalized
+  }
+
+  /** Data columns of a relation that it should offer, besides its partition columns. */
+  def offered(relation: LeafNode): AttributeSet =
+    if (!conf.dynamicPartitionPruningReuseBroadcastOnly || timesRead(table(relation)) > 1) {
+      AttributeSet.empty
+    } else {
+      AttributeSet(keys.collect {
+        case Key(column: Attribute, from, true) if from eq relation => column
+      })
+    }
+
+  /**
+   * Whether a key is computed from these columns. Spark filters the partitions of a V1 scan by such
+   * a key, but cannot tell a V2 scan of it.
+   */
+  def compute(columns: AttributeSet): Boolean =
+    keys.exists(key =>
+      !key.expression.isInstanceOf[Attribute] && key.expression.references.intersect(
+        columns).nonEmpty)
+}
