@@ -3,6 +3,7 @@ package io.oap.tpcds
 import java.nio.file.Path
 
 import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
 
 import org.apache.spark.sql.{Row, SparkSession}
 
@@ -23,7 +24,6 @@ object Compare {
       val verdicts = compare(options, Queries.named(options.queries.asScala.toSeq))
       println(table(verdicts))
       val bad = verdicts.filterNot(_.isGood)
-      bad.foreach(v => println(s"${v.query} ${v.layout}: ${v.verdict}"))
       println(s"${verdicts.size - bad.size} of ${verdicts.size} comparisons give the same rows.")
       if (bad.isEmpty) 0 else 1
     } catch {
@@ -46,7 +46,10 @@ object Compare {
       val layout = if (partitioned) "partitioned" else "plain"
       queries.zipWithIndex.map { case (query, index) =>
         progress.show(s"$layout $query", index, queries.length, "queries")
-        new Comparison(systems, query, layout).verdict()
+        val verdict = new Comparison(systems, query, layout).verdict()
+        // Said at once: the table comes only after all queries.
+        if (!verdict.isGood) progress.say(s"$query $layout: ${verdict.verdict}")
+        verdict
       }
     }
     progress.clear()
@@ -82,7 +85,21 @@ object Compare {
   private final class Comparison(systems: Systems, query: String, layout: String) {
     private val text = Queries.text(query)
 
-    def verdict(): Verdict = {
+    def verdict(): Verdict =
+      try compared()
+      catch {
+        case NonFatal(e) =>
+          Verdict(
+            query,
+            layout,
+            0,
+            0,
+            0,
+            isGood = false,
+            s"failed: ${e.toString.takeWhile(_ != '\n')}")
+      }
+
+    private def compared(): Verdict = {
       val expected = run(systems.sparkAlone)
       val actual = Seq.fill(2)(run(systems.oap))
       val difference =
