@@ -18,9 +18,13 @@ import org.apache.parquet.column.Encoding;
 import org.apache.parquet.hadoop.metadata.BlockMetaData;
 import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData;
 import org.apache.parquet.hadoop.metadata.ColumnPath;
+import org.apache.parquet.hadoop.metadata.CompressionCodecName;
 import org.apache.parquet.hadoop.metadata.FileMetaData.EncryptionType;
 import org.apache.parquet.hadoop.metadata.ParquetMetadata;
 import org.apache.parquet.internal.hadoop.metadata.IndexReference;
+import org.apache.parquet.schema.LogicalTypeAnnotation.DecimalLogicalTypeAnnotation;
+import org.apache.parquet.schema.PrimitiveType;
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName;
 
 /**
  * A parsed Parquet footer, with what the cache derives from it once: which column chunk a position
@@ -99,7 +103,7 @@ final class CachedFooter {
     }
     ChunkKey key = ChunkKey.encoded(file, rowGroup, ordinal);
     chunks.put(chunk.getStartingPos(), new ChunkRequest(key, chunk.getStartingPos(), (int) length));
-    if (chunk.getEncodings().stream().anyMatch(READ_AS_ARRAYS::contains)) {
+    if (chunk.getEncodings().stream().anyMatch(READ_AS_ARRAYS::contains) || isBareDecimal(chunk)) {
       readAsArrays.add(key);
     }
     if (chunk.hasDictionaryPage() && chunk.getFirstDataPageOffset() > chunk.getStartingPos()) {
@@ -160,6 +164,15 @@ final class CachedFooter {
   ChunkRequest chunkAround(long offset, int length) {
     Map.Entry<Long, ChunkRequest> before = chunks.floorEntry(offset);
     return before != null && offset + length <= before.getValue().end() ? before.getValue() : null;
+  }
+
+  /** Decimals stored as bytes and not compressed: Spark takes them from the dictionary's array. */
+  private static boolean isBareDecimal(ColumnChunkMetaData chunk) {
+    PrimitiveType type = chunk.getPrimitiveType();
+    return chunk.getCodec() == CompressionCodecName.UNCOMPRESSED
+        && type.getLogicalTypeAnnotation() instanceof DecimalLogicalTypeAnnotation
+        && (type.getPrimitiveTypeName() == PrimitiveTypeName.BINARY
+            || type.getPrimitiveTypeName() == PrimitiveTypeName.FIXED_LEN_BYTE_ARRAY);
   }
 
   /**
