@@ -1,6 +1,6 @@
 package io.oap.spark
 
-import org.apache.spark.sql.catalyst.expressions.{Expression, InSet}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, EqualTo, Expression, InSet}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
 import org.apache.spark.sql.catalyst.util.{TypeUtils, UnsafeRowUtils}
 import org.apache.spark.sql.connector.expressions.{Expressions, Literal, NamedReference}
@@ -77,9 +77,17 @@ final class CachedParquetScan(
     else {
       val data = readDataSchema.fields.filter(field =>
         offered.contains(field.name) && CachedParquetScan.equalMeansSameBytes(field.dataType))
-      (data ++ readPartitionSchema.fields)
+      val partition = readPartitionSchema.fields.filterNot(field => hasOneValue(field.name))
+      (data ++ partition)
         .map(field => Expressions.column(SparkInternals.quoted(field.name)))
     }
+
+  /** Whether the query itself fixes a partition column, so that no join key can narrow it. */
+  private def hasOneValue(partitionColumn: String): Boolean = partitionFilters.exists {
+    case EqualTo(column: Attribute, value) if value.foldable => column.name == partitionColumn
+    case EqualTo(value, column: Attribute) if value.foldable => column.name == partitionColumn
+    case _ => false
+  }
 
   override def filter(predicates: Array[Predicate]): Unit =
     runtimePredicates = predicates.toSeq

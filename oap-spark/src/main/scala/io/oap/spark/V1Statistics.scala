@@ -4,6 +4,7 @@ import java.util.OptionalLong
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.spark.sql.catalyst.expressions.AttributeMap
 import org.apache.spark.sql.catalyst.plans.logical.{
   ColumnStat,
   Histogram,
@@ -28,10 +29,23 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation
  */
 case class V1Statistics(relation: LogicalRelation) {
 
-  /** @param columns names of the scanned columns, as the relation spells them */
-  def of(columns: Set[String]): Statistics =
+  /**
+   * Figures of the columns come from the relation itself: without the cost-based optimizer a
+   * projection has none, while Spark still asks the relation for them.
+   *
+   * @param columns names of the scanned columns, as the relation spells them
+   */
+  def of(columns: Set[String]): Statistics = {
+    val scanned = relation.output.filter(a => columns.contains(a.name))
+    val whole = relation.stats
     new V1Statistics.Converted(
-      Project(relation.output.filter(a => columns.contains(a.name)), relation).stats)
+      whole.copy(
+        sizeInBytes = Project(scanned, relation).stats.sizeInBytes,
+        attributeStats = AttributeMap(whole.attributeStats.toSeq.filter { case (a, _) =>
+          columns.contains(a.name)
+        })
+      ))
+  }
 }
 
 private object V1Statistics {
