@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   SubqueryExpression
 }
 import org.apache.spark.sql.catalyst.optimizer.MergeScalarSubqueries
-import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Subquery}
+import org.apache.spark.sql.catalyst.plans.logical.{DeleteFromTable, Join, LogicalPlan, Subquery}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
@@ -39,6 +39,8 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case _ if !isEnabled => plan
+    // The table that is to change; Spark refuses that for V1, in its own words.
+    case delete: DeleteFromTable => delete
     case subquery: Subquery if !hasJoin(subquery) => subquery
     case subquery: Subquery => withCachedSubqueries(cached(subquery))
     case _ => withCachedSubqueries(cached(MergeScalarSubqueries(plan)))

@@ -1,0 +1,36 @@
+package io.oap.spark
+
+/** Hive tables whose Parquet files Spark reads itself, with a metastore in the test's folder. */
+class HiveTableSuite extends TableSuite {
+  override protected def format: String = "STORED AS PARQUET"
+
+  override protected def settings: Map[String, String] = super.settings ++ Map(
+    "spark.sql.catalogImplementation" -> "hive",
+    "spark.hadoop.hive.exec.scratchdir" -> path("scratch"),
+    "spark.hadoop.javax.jdo.option.ConnectionURL" ->
+      s"jdbc:derby:;databaseName=${path("metastore")};create=true"
+  )
+
+  test("a Hive table that Spark does not convert is left alone") {
+    sql("CREATE TABLE unconverted (id BIGINT) STORED AS PARQUET")
+    sql("INSERT INTO unconverted SELECT id FROM range(10)")
+    withConf("spark.sql.hive.convertMetastoreParquet" -> "false") {
+      assert(cachedScans(executed(sql("SELECT * FROM unconverted"))).isEmpty)
+      assertSameRows(sql("SELECT * FROM unconverted"))
+    }
+    assertServed(sql("SELECT * FROM unconverted"))
+  }
+
+  test("partitions of a Hive table lie where the metastore says") {
+    sql("CREATE TABLE placed (id BIGINT) PARTITIONED BY (p STRING) STORED AS PARQUET")
+    for (p <- Seq("a", "b c", "d%e")) {
+      val location = folder.resolve(s"elsewhere-${p.hashCode}")
+      spark.range(p.length * 10L).write.parquet(location.toString)
+      sql(s"ALTER TABLE placed ADD PARTITION (p = '$p') LOCATION '$location'")
+    }
+    assertServed(sql("SELECT * FROM placed"))
+    assertServed(sql("SELECT id FROM placed WHERE p = 'b c'"))
+    sql("ALTER TABLE placed DROP PARTITION (p = 'a')")
+    assertServed(sql("SELECT p, count(*), max(id) FROM placed GROUP BY p"))
+  }
+}
