@@ -3,8 +3,6 @@ package io.oap.spark
 import java.io.IOException
 import java.time.ZoneId
 
-import scala.util.Using
-
 import org.apache.hadoop.mapred.FileSplit
 import org.apache.hadoop.mapreduce.{JobID, TaskAttemptID, TaskID, TaskType}
 import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl
@@ -55,17 +53,11 @@ private final class SplitReaders(
   def openRows(file: PartitionedFile): PartitionReader[InternalRow] =
     new SplitReader(open(file), _.asInstanceOf[InternalRow])
 
-  private def open(file: PartitionedFile): VectorizedParquetRecordReader =
-    Using.resource(new CachedParquetFile(file.toPath, hadoopConf, cache, counters)) { cached =>
-      if (cached.isEncrypted) {
-        throw new EncryptedFileException(file)
-      }
-      open(file, cached)
+  private def open(file: PartitionedFile): VectorizedParquetRecordReader = {
+    val cached = new CachedParquetFile(file.toPath, hadoopConf, cache, counters)
+    if (cached.isEncrypted) {
+      throw new EncryptedFileException(file)
     }
-
-  private def open(
-      file: PartitionedFile,
-      cached: CachedParquetFile): VectorizedParquetRecordReader = {
     val split = cached.footerOfSplit(file.start, file.length)
     val reader = newReader(split.getFileMetaData)
     val dates = datetimeRebase(split.getFileMetaData)

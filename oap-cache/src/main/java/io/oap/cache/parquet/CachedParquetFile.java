@@ -23,15 +23,13 @@ import org.apache.parquet.io.SeekableInputStream;
  * system for the file's status, so that only the version that is there now is served; the file
  * itself is opened only for what the cache lacks. For one reader on one thread.
  */
-public final class CachedParquetFile implements AutoCloseable {
+public final class CachedParquetFile {
   private final ColumnCache cache;
   private final CacheCounters counters;
   private final HadoopInputFile inputFile;
   private final FileIdentity identity;
   private final FileId id;
   private final CachedFooter footer;
-  // Opened for the footer, and waiting for the reader: a cold file is opened once.
-  private VersionedFileStream opened;
 
   /**
    * Looks the file up and makes sure of its footer.
@@ -53,15 +51,8 @@ public final class CachedParquetFile implements AutoCloseable {
   private CachedFooter readFooter() throws IOException {
     ParquetReadOptions options =
         HadoopReadOptions.builder(inputFile.getConfiguration(), inputFile.getPath()).build();
-    VersionedFileStream stream = fileStream();
-    try {
-      ParquetMetadata metadata = ParquetFileReader.readFooter(inputFile, options, stream);
-      opened = stream;
-      return new CachedFooter(id, metadata);
-    } finally {
-      if (opened == null) {
-        stream.close();
-      }
+    try (VersionedFileStream stream = fileStream()) {
+      return new CachedFooter(id, ParquetFileReader.readFooter(inputFile, options, stream));
     }
   }
 
@@ -114,17 +105,7 @@ public final class CachedParquetFile implements AutoCloseable {
 
   /** The file's bytes, chunks from the cache; to be closed by the caller. */
   public SeekableInputStream newStream() {
-    VersionedFileStream file = opened == null ? fileStream() : opened;
-    opened = null;
-    return new CachedParquetStream(file, id, footer, cache.footers(), cache.chunks(), counters);
-  }
-
-  /** Closes the file if it was opened and no stream has taken it over. */
-  @Override
-  public void close() throws IOException {
-    if (opened != null) {
-      opened.close();
-      opened = null;
-    }
+    return new CachedParquetStream(
+        fileStream(), id, footer, cache.footers(), cache.chunks(), counters);
   }
 }
