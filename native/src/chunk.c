@@ -270,6 +270,19 @@ void oap_shard_set_retired(oap_shard *shard, bool retired) {
   pthread_mutex_unlock(&shard->lock);
 }
 
+bool oap_shard_is_busy(oap_shard *shard) {
+  bool busy = false;
+  pthread_mutex_lock(&shard->lock);
+  for (uint32_t i = 1; i <= shard->slot_top && !busy; i++) {
+    /* Acquire: what was read under a pin that has gone was read before what follows here. */
+    uint64_t word = atomic_load_explicit(&shard->slots[i].word, memory_order_acquire);
+    enum oap_state state = oap_word_state(word);
+    busy = state == OAP_LOADING || state == OAP_DOOMED || oap_word_pins(word) > 0;
+  }
+  pthread_mutex_unlock(&shard->lock);
+  return busy;
+}
+
 uint64_t oap_shard_clear(oap_shard *shard) {
   uint64_t dropped = 0;
   pthread_mutex_lock(&shard->lock);

@@ -139,12 +139,11 @@ int oap_pool_open(const oap_options *options, oap_pool **out) {
 }
 
 static bool is_busy(oap_pool *pool) {
-  uint64_t pinned = 0;
-  for (uint32_t i = 0; i < pool->shard_count; i++) {
-    uint64_t bytes;
-    pinned += oap_shard_pinned(&pool->shards[i], &bytes);
+  bool busy = false;
+  for (uint32_t i = 0; i < pool->shard_count && !busy; i++) {
+    busy = oap_shard_is_busy(&pool->shards[i]);
   }
-  return pinned != 0;
+  return busy;
 }
 
 int oap_pool_retire(oap_pool *pool) {
@@ -155,7 +154,13 @@ int oap_pool_retire(oap_pool *pool) {
     oap_shard_set_retired(&pool->shards[i], true);
     oap_shard_clear(&pool->shards[i]);
   }
-  /* Nothing can be pinned any more. What was, between the first look and now, decides. */
+  /*
+   * What was pinned or reserved since the first look decides, and this look misses none of it. A
+   * pin and the drop by oap_shard_clear change one word each by an atomic exchange, so one comes
+   * first: either the drop has seen the pin and left it in the word, or the pin fails, because the
+   * chunk is no longer published. No chunk can become so either: reserve, which looks at the flag
+   * under the lock, refuses, and what was loading is doomed. So pins only end from here on.
+   */
   int error = is_busy(pool) ? -EBUSY : 0;
   for (uint32_t i = 0; error == 0 && i < pool->arena_count; i++) {
     error = oap_arena_empty(&pool->arenas[i]);

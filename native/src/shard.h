@@ -75,6 +75,11 @@ uint64_t oap_shard_drop_file(oap_shard *shard, uint64_t high, uint64_t low);
 uint64_t oap_shard_clear(oap_shard *shard);
 void oap_shard_set_retired(oap_shard *shard, bool retired);
 
+/* Whether anything is reserved or pinned, from the slots' words: a pin is there with the exchange
+ * that takes it, while the counters of oap_shard_pinned learn of it later. Walks all slots. Misses
+ * nothing that lasts through the call; while others come and go it is no more than that. */
+bool oap_shard_is_busy(oap_shard *shard);
+
 /* Grows with every chunk that becomes visible or stops being so. */
 uint64_t oap_shard_content_version(oap_shard *shard);
 
@@ -84,7 +89,8 @@ uint64_t oap_shard_list(oap_shard *shard, oap_held *out, uint64_t room, uint64_t
 /* Adds this shard's figures. */
 void oap_shard_stats(oap_shard *shard, oap_stats *sum);
 
-/* How many chunks are pinned or reserved, and the bytes that they keep from others. */
+/* How many chunks are pinned or reserved, and the bytes that they keep from others. Exact when no
+ * other thread is in the shard; else an estimate, never a reason to let go of memory. */
 uint64_t oap_shard_pinned(oap_shard *shard, uint64_t *bytes);
 const char *oap_shard_validate(oap_shard *shard);
 

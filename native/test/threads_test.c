@@ -4,14 +4,20 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #define THREADS 6
+
+/* Reads that last longer than it takes to retire, so that an overlooked pin reads what is no longer
+ * there. One thread at them, because with more there is hardly a moment without a pin. */
+#define LONG_READ (UINT64_C(1) << 13)
 #define KEYS 64
 #define CAPACITY (UINT64_C(1) << 20)
 
 static oap_pool *pool;
 static _Atomic uint64_t all_hits;
+static _Atomic bool retired;
 static uint64_t operations;
 
 static oap_key key_of(uint64_t k) { return key_numbered(k / 8, 0, (uint32_t)(k % 8)); }
@@ -87,9 +93,61 @@ static void run(const char *policy, unsigned shards) {
   CHECK(oap_pool_close(pool) == 0);
 }
 
+/* Until the pool is retired: what is pinned stays right all the while. */
+static void *work_until_retired(void *seed) {
+  uint64_t random = *(uint64_t *)seed;
+  for (;;) {
+    oap_key key = key_of(random_below(&random, KEYS / 16));
+    oap_chunk chunk;
+    int result = 0;
+    if (oap_pool_pin(pool, &key, &chunk) != 0) {
+      result = oap_pool_reserve(pool, &key, LONG_READ, &chunk);
+      if (result == 0) {
+        chunk_fill(&key, &chunk);
+        CHECK(oap_pool_publish(pool, &chunk) == 0);
+      }
+    }
+    if (result == 0) {
+      CHECK(chunk_is_right(&key, &chunk));
+      CHECK(oap_pool_unpin(pool, &chunk) == 0);
+      atomic_fetch_add(&all_hits, 1);
+    } else if (atomic_load(&retired)) {
+      return NULL;
+    }
+  }
+}
+
+/* The memory goes when the last pin has gone, and not before. */
+static void run_retire(uint64_t seed) {
+  oap_options options = {.capacity = CAPACITY, .shards = 2};
+  CHECK(oap_pool_open(&options, &pool) == 0);
+  atomic_store(&retired, false);
+  atomic_store(&all_hits, 0);
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, work_until_retired, &seed) == 0);
+  while (atomic_load(&all_hits) < 100) {
+    sched_yield(); /* the thread is at work, not about to start */
+  }
+  int result;
+  while ((result = oap_pool_retire(pool)) != 0) {
+    CHECK(result == -EBUSY);
+    sched_yield();
+  }
+  atomic_store(&retired, true);
+  CHECK(pthread_join(thread, NULL) == 0);
+  CHECK_VALID(pool);
+  oap_stats stats;
+  oap_pool_stats(pool, &stats);
+  CHECK(stats.chunks == 0 && stats.pinned_chunks == 0);
+  CHECK(oap_pool_close(pool) == 0);
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   operations = check_runs(6000);
+  for (uint64_t i = 0; i < operations / 60; i++) {
+    run_retire(check_seed + i);
+  }
   run("s3fifo", 1);
   run("s3fifo", 4);
   run("generations", 1);
