@@ -70,7 +70,8 @@ enum oap_medium {
   OAP_FILE,  /* an unnamed file in each directory given, its space reserved at open; it disappears
                 with the process. tmpfs, or a disk behind the page cache */
   OAP_FSDAX, /* the same on a file system that maps persistent memory directly */
-  OAP_DEVDAX /* each character device given */
+  OAP_DEVDAX /* each character device given, locked (flock) against other pools until this one is
+                retired or closed */
 };
 
 #define OAP_MAX_PATHS 16
@@ -117,13 +118,15 @@ const char *oap_pool_version(void);
 
 /* Opens a pool. EINVAL: capacity too small, no such policy or node, shards no power of two, or
  * options that contradict each other; ENOTDIR: a path is no directory; EOPNOTSUPP: it is not on a
- * DAX file system; ENODEV: it is no DAX device; ENOSPC: no room there for its whole part; ENOMEM,
- * EMFILE, ENOENT, EACCES, ... as the system gave them. *out is written only on success. */
+ * DAX file system; ENODEV: it is no DAX device; EBUSY: another pool, of this process or another,
+ * lies on the device; ENOSPC: no room there for its whole part; ENOMEM, EMFILE, ENOENT, EACCES, ...
+ * as the system gave them. *out is written only on success. */
 int oap_pool_open(const oap_options *options, oap_pool **out);
 
 /* Empties the pool for good and gives its memory back, while other threads may still be in it: from
  * then on reserve answers ESHUTDOWN and pin ENOENT. The pool must still be closed. EBUSY, and
- * nothing happens, while anything is reserved or pinned. */
+ * nothing happens, while anything is reserved or pinned. EBUSY also when that begins during the
+ * call: then the pool stays in use, but its chunks are dropped. Walks all slots. */
 int oap_pool_retire(oap_pool *pool);
 
 /* Closes it and unmaps the memory. EBUSY, and nothing happens, while anything is reserved or

@@ -90,6 +90,7 @@ uint32_t oap_arena_count(const oap_options *options) {
 
 int oap_arena_map(oap_arena *arena, const oap_options *options, uint32_t i, uint64_t bytes) {
   void *data = NULL;
+  int lock = -1;
   int error = -EINVAL;
   switch (options->medium) {
   case OAP_DRAM:
@@ -106,15 +107,24 @@ int oap_arena_map(oap_arena *arena, const oap_options *options, uint32_t i, uint
     error = oap_map_file(options->paths[i], options->medium == OAP_FSDAX, bytes, &data);
     break;
   case OAP_DEVDAX:
-    error = oap_map_device(options->paths[i], bytes, &data);
+    error = oap_map_device(options->paths[i], bytes, &data, &lock);
     break;
   }
   if (error == 0) {
     arena->data = data;
     arena->bytes = bytes;
+    arena->lock = lock;
     OAP_POISON(data, bytes);
   }
   return error;
+}
+
+/* After the mapping is gone, not before. */
+static void unlock(oap_arena *arena) {
+  if (arena->lock >= 0) {
+    close(arena->lock);
+    arena->lock = -1;
+  }
 }
 
 void oap_arena_unmap(oap_arena *arena) {
@@ -122,13 +132,18 @@ void oap_arena_unmap(oap_arena *arena) {
     OAP_UNPOISON(arena->data, arena->bytes);
     munmap(arena->data, arena->bytes);
     arena->data = NULL;
+    unlock(arena);
   }
 }
 
 int oap_arena_empty(oap_arena *arena) {
   void *data = mmap(arena->data, arena->bytes, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-  return data == MAP_FAILED ? -errno : 0;
+  if (data == MAP_FAILED) {
+    return -errno;
+  }
+  unlock(arena);
+  return 0;
 }
 
 void *oap_table_map(uint64_t bytes) {

@@ -8,6 +8,7 @@ typedef struct oap_arena {
   unsigned char *data;
   uint64_t bytes;
   uint64_t position; /* of its first byte in the pool; a multiple of OAP_WINDOW_BYTES */
+  int lock;          /* descriptor that keeps the device from other pools; -1: none */
 } oap_arena;
 
 /* Maps bytes of the medium: in the i-th path or on the i-th node where there are several. 0 or
@@ -24,7 +25,9 @@ int oap_arena_empty(oap_arena *arena);
 
 /* For arena.c: maps a file in a directory, or a device. 0 or -errno. */
 int oap_map_file(const char *directory, bool must_be_dax, uint64_t bytes, void **data);
-int oap_map_device(const char *path, uint64_t bytes, void **data);
+
+/* The same for a device. *lock is a descriptor that keeps other pools from it until closed. */
+int oap_map_device(const char *path, uint64_t bytes, void **data, int *lock);
 
 /* Memory for tables: all zero, used up only where touched. NULL: errno says why. */
 void *oap_table_map(uint64_t bytes);

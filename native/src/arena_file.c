@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -115,27 +116,40 @@ static bool is_dax_device(dev_t device) {
   return name != NULL && strcmp(name, "/dax") == 0;
 }
 
-int oap_map_device(const char *path, uint64_t bytes, void **data) {
+static int map_device(int fd, uint64_t bytes, void **data) {
+  struct stat status;
+  if (fstat(fd, &status) != 0) {
+    return -errno;
+  }
+  if (!S_ISCHR(status.st_mode) || !is_dax_device(status.st_rdev)) {
+    return -ENODEV;
+  }
+  uint64_t align = device_number(status.st_rdev, "align");
+  if (align != 0 && bytes % align != 0) {
+    return -EINVAL;
+  }
+  return bytes > device_number(status.st_rdev, "size") ? -ENOSPC
+                                                       : map_shared(fd, false, bytes, data);
+}
+
+/* Unlike a file without a name, a device is there for others too, and two pools on one would write
+ * over each other's chunks. So it is locked, before anything else is asked of it. */
+int oap_map_device(const char *path, uint64_t bytes, void **data, int *lock) {
   int fd = open(path, O_RDWR | O_CLOEXEC);
   if (fd < 0) {
     return -errno;
   }
-  struct stat status;
-  int error = fstat(fd, &status) != 0 ? -errno : 0;
-  if (error == 0 && (!S_ISCHR(status.st_mode) || !is_dax_device(status.st_rdev))) {
-    error = -ENODEV;
+  int error = 0;
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    error = errno == EWOULDBLOCK ? -EBUSY : -errno;
   }
   if (error == 0) {
-    uint64_t size = device_number(status.st_rdev, "size");
-    uint64_t align = device_number(status.st_rdev, "align");
-    if (align != 0 && bytes % align != 0) {
-      error = -EINVAL;
-    } else if (bytes > size) {
-      error = -ENOSPC;
-    } else {
-      error = map_shared(fd, false, bytes, data);
-    }
+    error = map_device(fd, bytes, data);
   }
-  close(fd);
+  if (error == 0) {
+    *lock = fd;
+  } else {
+    close(fd);
+  }
   return error;
 }

@@ -1,8 +1,11 @@
 /* What cannot be is refused, with the right error and without harm: pools that cannot be opened,
  * chunks of odd sizes, chunks that cannot fit, calls with chunks that are not held. */
+#include "../src/arena.h"
 #include "check.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -63,6 +66,12 @@ static void places_that_cannot_be(void) {
   CHECK(file != NULL && fclose(file) == 0);
   CHECK(opens_in(OAP_FILE, CAPACITY, name) == -ENOTDIR);
   CHECK(opens_in(OAP_DEVDAX, 4 * CAPACITY, name) == -ENODEV);
+  int held = open(name, O_RDWR | O_CLOEXEC); /* as another pool would hold a device */
+  CHECK(held >= 0 && flock(held, LOCK_EX) == 0);
+  CHECK(opens_in(OAP_DEVDAX, 4 * CAPACITY, name) == -EBUSY);
+  CHECK(flock(held, LOCK_UN) == 0);
+  CHECK(opens_in(OAP_DEVDAX, 4 * CAPACITY, name) == -ENODEV);
+  CHECK(flock(held, LOCK_EX | LOCK_NB) == 0 && close(held) == 0); /* a refusal leaves no lock */
   CHECK(unlink(name) == 0);
   CHECK(opens_in(OAP_FILE, CAPACITY, name) == -ENOENT);
   CHECK(opens_in(OAP_DEVDAX, 4 * CAPACITY, name) == -ENOENT);
@@ -81,6 +90,26 @@ static void places_that_cannot_be(void) {
   CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
   CHECK(opens_in(OAP_FILE, CAPACITY, "/dev/shm") == -EMFILE);
   CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+}
+
+/* An arena as on a device, made by hand of a file, since few machines have a device. */
+static void locks_of_arenas(void) {
+  char name[] = "/tmp/oap-fault-XXXXXX";
+  int other = mkostemp(name, O_CLOEXEC);
+  CHECK(other >= 0);
+  for (int retire = 0; retire < 2; retire++) {
+    oap_arena arena;
+    oap_options options = {.medium = OAP_DRAM};
+    CHECK(oap_arena_map(&arena, &options, 0, CAPACITY) == 0 && arena.lock == -1);
+    arena.lock = open(name, O_RDWR | O_CLOEXEC);
+    CHECK(arena.lock >= 0 && flock(arena.lock, LOCK_EX | LOCK_NB) == 0);
+    CHECK(flock(other, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK);
+    CHECK(retire == 0 || oap_arena_empty(&arena) == 0);
+    CHECK((flock(other, LOCK_EX | LOCK_NB) == 0) == (retire == 1));
+    oap_arena_unmap(&arena);
+    CHECK(flock(other, LOCK_EX | LOCK_NB) == 0 && flock(other, LOCK_UN) == 0);
+  }
+  CHECK(close(other) == 0 && unlink(name) == 0);
 }
 
 static void nodes(void) {
@@ -210,6 +239,7 @@ int main(int argc, char **argv) {
   sizes_that_cannot_be();
   options_that_contradict();
   places_that_cannot_be();
+  locks_of_arenas();
   nodes();
   odd_sizes();
   chunks_that_cannot_fit();

@@ -100,6 +100,9 @@ public final class ColumnPool implements AutoCloseable {
           case Errno.EOPNOTSUPP ->
               "it is no DAX file system; mount one with dax, or use the medium file";
           case Errno.ENODEV -> "each path must be a DAX device such as /dev/dax0.0";
+          case Errno.EBUSY ->
+              "another pool, of this process or another, lies on one of the devices; give each"
+                  + " executor devices of its own, or run one executor on each host";
           case Errno.EACCES, Errno.EPERM -> "this user must be able to read and write there";
           case Errno.EMFILE -> "the process has too many files open";
           default -> "the system refused it";

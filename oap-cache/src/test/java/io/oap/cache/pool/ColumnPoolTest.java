@@ -247,6 +247,24 @@ class ColumnPoolTest {
     assertFails(Errno.EINVAL, PoolOptions.onNodes(CAPACITY, 1L << 63, false));
   }
 
+  /** A file stands for the device: it is locked before it is found to be none. */
+  @Test
+  void deviceOfAnotherProcess_isRefused(@TempDir Path directory) throws Exception {
+    Path device = Files.createFile(directory.resolve("device"));
+    PoolOptions options = PoolOptions.onPaths(4L << 20, Medium.DEVDAX, List.of(device));
+    Process other =
+        new ProcessBuilder("flock", device.toString(), "sh", "-c", "echo locked; read end").start();
+    try {
+      assertEquals("locked", other.inputReader().readLine());
+      PoolException e = assertFails(Errno.EBUSY, options);
+      assertTrue(e.getMessage().contains(device + ": another pool"), e.getMessage());
+    } finally {
+      other.getOutputStream().close();
+      other.waitFor();
+    }
+    assertFails(Errno.ENODEV, options);
+  }
+
   @Test
   void severalPaths_makeOnePool(@TempDir Path directory) {
     PoolOptions options =
@@ -289,9 +307,10 @@ class ColumnPoolTest {
     }
   }
 
-  private static void assertFails(int errno, PoolOptions options) {
+  private static PoolException assertFails(int errno, PoolOptions options) {
     PoolException e = assertThrows(PoolException.class, () -> ColumnPool.open(options));
     assertEquals(errno, e.errno(), e.getMessage());
     assertTrue(e.getMessage().contains(Long.toString(options.capacityBytes())));
+    return e;
   }
 }
