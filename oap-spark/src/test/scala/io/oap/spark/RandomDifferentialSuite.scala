@@ -5,7 +5,10 @@ import scala.util.Random
 import org.apache.spark.sql.DataFrame
 
 /**
- * Random tables and queries give the rows they give without the cache.
+ * Random tables and queries give the rows, or the errors, that they give without the cache.
+ *
+ * Spark alone fails now and then: it asks a page without any value, delta-encoded, to skip none of
+ * them, which that decoder refuses.
  *
  * System properties, for a build by way of JAVA_TOOL_OPTIONS: `oap.seed` makes the first
  * round the one that was reported with this seed, `oap.seconds` says how long to go on.
@@ -87,7 +90,8 @@ abstract class RandomDifferentialSuite extends CacheSuite {
 class RandomWarmSuite extends RandomDifferentialSuite {
   override protected def rowCount(random: Random): Int = 1 + random.nextInt(1500)
 
-  override protected def compare(query: => DataFrame): Long = assertSameRows(query).chunksHit
+  override protected def compare(query: => DataFrame): Long =
+    counting(assertSameOutcome(query))._2.chunksHit
 }
 
 /** With a pool that is far too small, so that what one task loads evicts what another one wants. */
@@ -97,10 +101,10 @@ class RandomTinyPoolSuite extends RandomDifferentialSuite {
   override protected def rowCount(random: Random): Int = 3000 + random.nextInt(3000)
 
   override protected def compare(query: => DataFrame): Long = {
-    val expected = alone(rows(query))
+    val expected = alone(outcome(query))
     val (_, counters) = counting {
-      assertRows(rows(query), expected, "first run")
-      assertRows(rows(query), expected, "second run")
+      assertOutcome(outcome(query), expected, "first run")
+      assertOutcome(outcome(query), expected, "second run")
     }
     counters.chunksHit
   }
