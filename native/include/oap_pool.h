@@ -77,8 +77,8 @@ enum oap_medium {
 #define OAP_MAX_PATHS 16
 
 typedef struct oap_options {
-  uint64_t capacity; /* bytes; divided evenly over paths or nodes, rounded down to whole pages (of
-                        2 MiB for OAP_DEVDAX); at least OAP_LEAST_CAPACITY in each */
+  uint64_t capacity; /* bytes; divided evenly over paths or nodes and over shards, rounded down to
+                        whole pages; at least OAP_LEAST_CAPACITY in each such part */
   enum oap_medium medium;
   const char *const *paths; /* directories or devices; none for OAP_DRAM and OAP_NODE */
   uint32_t path_count;      /* at most OAP_MAX_PATHS */
@@ -90,10 +90,15 @@ typedef struct oap_options {
 
 #define OAP_LEAST_CAPACITY (UINT64_C(1) << 16)
 
+/* A pool may grow to so many times what it was opened with; less where address space or the size of
+ * files is limited, and no further than a device goes. */
+#define OAP_MOST_GROWTH 8
+
 /* Figures since open, summed over the shards. Exact when no other thread is in the pool. */
 typedef struct oap_stats {
   uint64_t capacity_bytes;
-  uint64_t used_bytes;   /* in extents that belong to a chunk, rounding included */
+  uint64_t used_bytes;   /* in extents that belong to a chunk, rounding included; more than the
+                            capacity while chunks are in use where the pool was before it shrank */
   uint64_t pinned_bytes; /* chunks pinned at least once, or reserved */
   uint64_t pinned_chunks;
   uint64_t chunks; /* published and not dropped */
@@ -101,9 +106,9 @@ typedef struct oap_stats {
   uint64_t misses; /* pins that did not */
   uint64_t publishes;
   uint64_t abandons;
-  uint64_t evictions; /* chunks removed to make room */
+  uint64_t evictions; /* chunks removed to make room, or because the pool shrank */
   uint64_t evicted_bytes;
-  uint64_t drops;                /* chunks removed by drop, drop_file and clear */
+  uint64_t drops;                /* by drop, drop_file and clear; in use when the pool shrank */
   uint64_t refused_present;      /* reserves answered EEXIST */
   uint64_t refused_loading;      /* EINPROGRESS */
   uint64_t refused_no_room;      /* ENOSPC */
@@ -133,10 +138,25 @@ int oap_pool_retire(oap_pool *pool);
  * pinned. No other thread may be in the pool or enter it. */
 int oap_pool_close(oap_pool *pool);
 
+/* Changes the capacity of a pool in use; rounded as at open. Addresses and windows stay as they
+ * are.
+ *
+ * Growing takes memory or disk space at once; when there is none, nothing changes. Shrinking evicts
+ * the chunks that lie in the part given up, wanted or not, since chunks are not moved, and gives
+ * its memory back to the system. A chunk there that is pinned or reserved is dropped: its pins read
+ * on, and its memory goes back with the last of them. The system keeps what it cannot take back:
+ * devices always, explicit huge pages before Linux 5.18, files where the file system knows no
+ * holes.
+ *
+ * EINVAL: too small. EFBIG: see OAP_MOST_GROWTH. ENOSPC: no room on a path. ENOMEM: no memory.
+ * ESHUTDOWN: retired. Other errors as the system gave them. One call at a time does its work,
+ * others wait; a call walks all slots when it shrinks. */
+int oap_pool_resize(oap_pool *pool, uint64_t capacity);
+
 /* Gets memory for a chunk that is to be loaded; its contents are undefined. Makes room by evicting
  * if need be, but refuses before anything is evicted:
  * EINVAL: bytes is 0. EEXIST: published already; pin it. EINPROGRESS: reserved by another caller.
- * EFBIG: larger than the pool can ever hold. ENOSPC: pinned chunks leave no room for it.
+ * EFBIG: larger than a pool of this capacity can hold. ENOSPC: pinned chunks leave no room for it.
  * EAGAIN: not admitted; the chunks it would displace are worth more. ESHUTDOWN: retired. */
 int oap_pool_reserve(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chunk *out);
 
@@ -185,7 +205,8 @@ uint64_t oap_pool_snapshot(oap_pool *pool, oap_held *out, uint64_t room, uint64_
  * string). No other thread may be in the pool. */
 const char *oap_pool_validate(oap_pool *pool);
 
-/* Base address and length of the i-th window; false past the last one. Fixed while open. */
+/* Base address and length of the i-th window; false past the last one. Fixed while open. Windows
+ * are address space; memory is where the pieces of chunks lie. */
 bool oap_pool_window(const oap_pool *pool, uint64_t i, unsigned char **data, uint64_t *bytes);
 
 #ifdef __cplusplus

@@ -4,6 +4,7 @@
 #include "poison.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,24 +12,66 @@
 /* From linux/mempolicy.h, which not every system has. */
 enum { POLICY_BIND = 2, POLICY_INTERLEAVE = 3 };
 
-/* Explicit huge pages are taken if the administrator has set enough of them aside: the kernel
- * reserves them here, so that none can be missing later. */
-static int map_memory(uint64_t bytes, void **data) {
-  int flags = MAP_PRIVATE | MAP_ANONYMOUS;
-  *data = MAP_FAILED;
-  if (bytes % (UINT64_C(2) << 20) == 0) {
-    *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_HUGETLB | (21 << MAP_HUGE_SHIFT),
-                 -1, 0);
+#define HUGE_PAGE (UINT64_C(2) << 20)
+
+/* Address space that starts at a multiple of HUGE_PAGE. 0 or -errno. */
+static int reserve_addresses(uint64_t bytes, int protection, void **data) {
+  unsigned char *mapped =
+      mmap(NULL, bytes + HUGE_PAGE, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED) {
+    return -errno;
   }
-  if (*data == MAP_FAILED) {
-    *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
-    if (*data == MAP_FAILED) {
+  uint64_t before = (HUGE_PAGE - (uintptr_t)mapped % HUGE_PAGE) % HUGE_PAGE;
+  if (before > 0) {
+    munmap(mapped, before);
+  }
+  munmap(mapped + before + bytes, HUGE_PAGE - before);
+  *data = mapped + before;
+  return 0;
+}
+
+static int map_huge(void *where, uint64_t bytes, int more_flags, void **data) {
+  *data =
+      mmap(where, bytes, PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | (21 << MAP_HUGE_SHIFT) | more_flags, -1, 0);
+  return *data == MAP_FAILED ? -errno : 0;
+}
+
+/* Explicit huge pages are taken if the administrator has set enough of them aside: the kernel
+ * reserves them here, so that none can be missing later. They are asked for elsewhere first, since
+ * a refusal in place would tear a hole into the addresses. */
+static bool commit_huge(unsigned char *at, uint64_t bytes) {
+  void *data;
+  if ((uintptr_t)at % HUGE_PAGE != 0 || bytes % HUGE_PAGE != 0 ||
+      map_huge(NULL, bytes, 0, &data) != 0) {
+    return false;
+  }
+  munmap(data, bytes);
+  if (map_huge(at, bytes, MAP_FIXED, &data) == 0) {
+    return true;
+  }
+  /* Somebody else took them in between. */
+  mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  return false;
+}
+
+static int bind_to_nodes(const oap_arena *arena, void *at, uint64_t bytes) {
+  unsigned long mask = (unsigned long)arena->nodes;
+  int policy = arena->interleave ? POLICY_INTERLEAVE : POLICY_BIND;
+  /* One more than the bits that count: the kernel takes one off. */
+  return syscall(SYS_mbind, at, bytes, policy, &mask, sizeof(mask) * 8 + 1, 0) == 0 ? 0 : -errno;
+}
+
+static int commit_memory(const oap_arena *arena, uint64_t offset, uint64_t bytes) {
+  unsigned char *at = arena->data + offset;
+  if (!commit_huge(at, bytes)) {
+    if (mprotect(at, bytes, PROT_READ | PROT_WRITE) != 0) {
       return -errno;
     }
     /* Without effect where the system has no transparent huge pages. */
-    madvise(*data, bytes, MADV_HUGEPAGE);
+    madvise(at, bytes, MADV_HUGEPAGE);
   }
-  return 0;
+  return arena->medium == OAP_NODE ? bind_to_nodes(arena, at, bytes) : 0;
 }
 
 /* The node whose memory is nearest to the processor that runs this. */
@@ -49,21 +92,6 @@ static uint64_t node_numbered(uint64_t nodes, uint32_t i) {
     nodes &= nodes - 1;
   }
   return nodes & -nodes;
-}
-
-static int map_nodes(uint64_t nodes, bool interleave, uint64_t bytes, void **data) {
-  int error = map_memory(bytes, data);
-  if (error != 0) {
-    return error;
-  }
-  unsigned long mask = (unsigned long)nodes;
-  int policy = interleave ? POLICY_INTERLEAVE : POLICY_BIND;
-  /* One more than the bits that count: the kernel takes one off. */
-  if (syscall(SYS_mbind, *data, bytes, policy, &mask, sizeof(mask) * 8 + 1, 0) != 0) {
-    error = -errno;
-    munmap(*data, bytes);
-  }
-  return error;
 }
 
 uint32_t oap_arena_count(const oap_options *options) {
@@ -88,51 +116,103 @@ uint32_t oap_arena_count(const oap_options *options) {
   return 0;
 }
 
-int oap_arena_map(oap_arena *arena, const oap_options *options, uint32_t i, uint64_t bytes) {
+static bool is_memory(const oap_arena *arena) {
+  return arena->medium == OAP_DRAM || arena->medium == OAP_NODE;
+}
+
+int oap_arena_has_room(const oap_arena *arena, uint64_t bytes) {
+  if (arena->medium == OAP_DEVDAX) {
+    return 0;
+  }
+  if (!is_memory(arena)) {
+    return oap_file_has_room(arena->file, bytes);
+  }
+  void *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) {
+    return -errno;
+  }
+  munmap(data, bytes);
+  return 0;
+}
+
+int oap_arena_open(oap_arena *arena, const oap_options *options, uint32_t i, uint64_t least,
+                   uint64_t bytes) {
+  *arena = (oap_arena){.medium = options->medium, .interleave = options->interleave, .file = -1};
   void *data = NULL;
-  int lock = -1;
   int error = -EINVAL;
   switch (options->medium) {
-  case OAP_DRAM:
-    error = map_memory(bytes, &data);
-    break;
   case OAP_NODE: {
     uint64_t nodes = options->nodes == 0 ? own_node() : options->nodes;
-    error = map_nodes(options->interleave ? nodes : node_numbered(nodes, i), options->interleave,
-                      bytes, &data);
-    break;
+    arena->nodes = options->interleave ? nodes : node_numbered(nodes, i);
   }
+    /* fall through */
+  case OAP_DRAM:
+    error = oap_arena_has_room(arena, least);
+    if (error == 0) {
+      error = reserve_addresses(bytes, PROT_NONE, &data);
+    }
+    break;
   case OAP_FILE:
   case OAP_FSDAX:
-    error = oap_map_file(options->paths[i], options->medium == OAP_FSDAX, bytes, &data);
+    error = oap_map_file(options->paths[i], options->medium == OAP_FSDAX, least, bytes, &data,
+                         &arena->file);
     break;
   case OAP_DEVDAX:
-    error = oap_map_device(options->paths[i], bytes, &data, &lock);
+    error = oap_map_device(options->paths[i], least, &bytes, &data, &arena->file);
     break;
   }
   if (error == 0) {
     arena->data = data;
     arena->bytes = bytes;
-    arena->lock = lock;
     OAP_POISON(data, bytes);
   }
   return error;
 }
 
-/* After the mapping is gone, not before. */
-static void unlock(oap_arena *arena) {
-  if (arena->lock >= 0) {
-    close(arena->lock);
-    arena->lock = -1;
+int oap_arena_commit(oap_arena *arena, uint64_t offset, uint64_t from, uint64_t ever, uint64_t to) {
+  if (is_memory(arena)) { /* what was usable once has stayed mapped */
+    uint64_t start = from > ever ? from : ever;
+    return start < to ? commit_memory(arena, offset + start, to - start) : 0;
+  }
+  return arena->medium == OAP_DEVDAX
+             ? 0
+             : -posix_fallocate(arena->file, (off_t)(offset + from), (off_t)(to - from));
+}
+
+static void release_pages(const oap_arena *arena, uint64_t offset, uint64_t bytes, uint64_t page) {
+  uint64_t start = (offset + page - 1) / page * page;
+  uint64_t end = (offset + bytes) / page * page;
+  if (start >= end) {
+    return;
+  }
+  if (!is_memory(arena)) {
+    fallocate(arena->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)start,
+              (off_t)(end - start));
+  } else if (madvise(arena->data + start, end - start, MADV_DONTNEED) != 0 && page < HUGE_PAGE) {
+    release_pages(arena, offset, bytes, HUGE_PAGE); /* explicit huge pages go as a whole */
   }
 }
 
-void oap_arena_unmap(oap_arena *arena) {
+void oap_arena_release(const oap_arena *arena, uint64_t offset, uint64_t bytes) {
+  if (arena->medium != OAP_DEVDAX) {
+    release_pages(arena, offset, bytes, (uint64_t)sysconf(_SC_PAGESIZE));
+  }
+}
+
+/* After the mapping is gone, not before: the file is also the device's lock. */
+static void close_file(oap_arena *arena) {
+  if (arena->file >= 0) {
+    close(arena->file);
+    arena->file = -1;
+  }
+}
+
+void oap_arena_close(oap_arena *arena) {
   if (arena->data != NULL) {
     OAP_UNPOISON(arena->data, arena->bytes);
     munmap(arena->data, arena->bytes);
     arena->data = NULL;
-    unlock(arena);
+    close_file(arena);
   }
 }
 
@@ -142,14 +222,15 @@ int oap_arena_empty(oap_arena *arena) {
   if (data == MAP_FAILED) {
     return -errno;
   }
-  unlock(arena);
+  close_file(arena);
   return 0;
 }
 
 void *oap_table_map(uint64_t bytes) {
-  void *table =
-      mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (table == MAP_FAILED) {
+  void *table;
+  int error = reserve_addresses(bytes, PROT_READ | PROT_WRITE, &table);
+  if (error != 0) {
+    errno = -error;
     return NULL;
   }
   /* Tables are sparse; a huge page per touched slot would undo that. */

@@ -1,4 +1,8 @@
-/* Arenas: the mappings that the pool's data lies in, one per path or memory node. */
+/*
+ * Arenas: the mappings that the pool's data lies in, one per path or memory node. An arena is
+ * address space from open to close; which of it is memory or disk space, commit and release say, so
+ * that a pool can grow and shrink while its addresses stay what they are.
+ */
 #ifndef OAP_ARENA_H
 #define OAP_ARENA_H
 
@@ -6,30 +10,51 @@
 
 typedef struct oap_arena {
   unsigned char *data;
-  uint64_t bytes;
+  uint64_t bytes;    /* of address space */
   uint64_t position; /* of its first byte in the pool; a multiple of OAP_WINDOW_BYTES */
-  int lock;          /* descriptor that keeps the device from other pools; -1: none */
+  enum oap_medium medium;
+  uint64_t nodes; /* OAP_NODE: those it lies on */
+  bool interleave;
+  int file; /* the file, or the device, which it keeps from other pools; -1: none */
 } oap_arena;
 
-/* Maps bytes of the medium: in the i-th path or on the i-th node where there are several. 0 or
- * -errno. */
-int oap_arena_map(oap_arena *arena, const oap_options *options, uint32_t i, uint64_t bytes);
+/* Gets address space of the medium: in the i-th path or on the i-th node where there are several.
+ * So many bytes, or as many as a device has; at least `least`, for which there must be room now. 0
+ * or -errno. */
+int oap_arena_open(oap_arena *arena, const oap_options *options, uint32_t i, uint64_t least,
+                   uint64_t bytes);
 
 /* How many arenas the options ask for; 0: they contradict themselves. */
 uint32_t oap_arena_count(const oap_options *options);
 
-void oap_arena_unmap(oap_arena *arena);
+/* Whether there seems to be room for so many more bytes; what commit answers is what counts. 0 or
+ * -errno. */
+int oap_arena_has_room(const oap_arena *arena, uint64_t bytes);
 
-/* Gives the memory back but keeps the addresses mapped. 0 or -errno. */
+/* Makes from..to of a stripe, that starts at offset, usable; the stripe has been so up to `ever` at
+ * some time. 0 or -errno; then a part of it may be usable. */
+int oap_arena_commit(oap_arena *arena, uint64_t offset, uint64_t from, uint64_t ever, uint64_t to);
+
+/* Gives the whole pages of a range back to the system, as far as it takes them; their contents are
+ * lost. They must be committed again before they are used. */
+void oap_arena_release(const oap_arena *arena, uint64_t offset, uint64_t bytes);
+
+void oap_arena_close(oap_arena *arena);
+
+/* Gives all memory back but keeps the addresses mapped. 0 or -errno. */
 int oap_arena_empty(oap_arena *arena);
 
-/* For arena.c: maps a file in a directory, or a device. 0 or -errno. */
-int oap_map_file(const char *directory, bool must_be_dax, uint64_t bytes, void **data);
+/* For arena.c: opens and maps an unnamed file in a directory, or a device. *bytes is how many; a
+ * device may give fewer, but not fewer than `least`. 0 or -errno. */
+int oap_map_file(const char *directory, bool must_be_dax, uint64_t least, uint64_t bytes,
+                 void **data, int *file);
+int oap_map_device(const char *path, uint64_t least, uint64_t *bytes, void **data, int *file);
 
-/* The same for a device. *lock is a descriptor that keeps other pools from it until closed. */
-int oap_map_device(const char *path, uint64_t bytes, void **data, int *lock);
+/* Whether the file system of a file has so many bytes to give. 0 or -errno. */
+int oap_file_has_room(int file, uint64_t bytes);
 
-/* Memory for tables: all zero, used up only where touched. NULL: errno says why. */
+/* Memory for tables: all zero, used up only where touched; starts at a multiple of 2 MiB. NULL:
+ * errno says why. */
 void *oap_table_map(uint64_t bytes);
 void oap_table_unmap(void *table, uint64_t bytes);
 

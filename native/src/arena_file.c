@@ -8,7 +8,9 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -63,7 +65,17 @@ static int map_shared(int fd, bool synchronous, uint64_t bytes, void **data) {
   return *data == MAP_FAILED ? -errno : 0;
 }
 
-int oap_map_file(const char *directory, bool must_be_dax, uint64_t bytes, void **data) {
+int oap_file_has_room(int file, uint64_t bytes) {
+  struct statvfs system;
+  if (fstatvfs(file, &system) != 0) {
+    return -errno;
+  }
+  /* A file system without blocks, such as a tmpfs without a limit, does not tell. */
+  return system.f_blocks > 0 && bytes / system.f_frsize > system.f_bavail ? -ENOSPC : 0;
+}
+
+/* A file of so many bytes, of which none takes space yet. */
+static int open_empty(const char *directory, bool must_be_dax, uint64_t least, uint64_t bytes) {
   struct stat status;
   if (stat(directory, &status) != 0) {
     return -errno;
@@ -79,12 +91,34 @@ int oap_map_file(const char *directory, bool must_be_dax, uint64_t bytes, void *
   if (must_be_dax && !is_dax(fd)) {
     error = -EOPNOTSUPP;
   } else {
-    error = -posix_fallocate(fd, 0, (off_t)bytes);
+    error = oap_file_has_room(fd, least);
   }
+  struct rlimit most; /* going beyond raises a signal */
+  if (error == 0 && getrlimit(RLIMIT_FSIZE, &most) == 0 && bytes > most.rlim_cur) {
+    error = -EFBIG;
+  }
+  if (error == 0 && ftruncate(fd, (off_t)bytes) != 0) {
+    error = -errno;
+  }
+  if (error != 0) {
+    close(fd);
+    return error;
+  }
+  return fd;
+}
+
+int oap_map_file(const char *directory, bool must_be_dax, uint64_t least, uint64_t bytes,
+                 void **data, int *file) {
+  int fd = open_empty(directory, must_be_dax, least, bytes);
+  if (fd < 0) {
+    return fd;
+  }
+  int error = map_shared(fd, must_be_dax, bytes, data);
   if (error == 0) {
-    error = map_shared(fd, must_be_dax, bytes, data);
+    *file = fd;
+  } else {
+    close(fd);
   }
-  close(fd);
   return error;
 }
 
@@ -116,7 +150,7 @@ static bool is_dax_device(dev_t device) {
   return name != NULL && strcmp(name, "/dax") == 0;
 }
 
-static int map_device(int fd, uint64_t bytes, void **data) {
+static int map_device(int fd, uint64_t least, uint64_t *bytes, void **data) {
   struct stat status;
   if (fstat(fd, &status) != 0) {
     return -errno;
@@ -125,16 +159,16 @@ static int map_device(int fd, uint64_t bytes, void **data) {
     return -ENODEV;
   }
   uint64_t align = device_number(status.st_rdev, "align");
-  if (align != 0 && bytes % align != 0) {
-    return -EINVAL;
-  }
-  return bytes > device_number(status.st_rdev, "size") ? -ENOSPC
-                                                       : map_shared(fd, false, bytes, data);
+  align = align == 0 ? 1 : align;
+  uint64_t size = device_number(status.st_rdev, "size") / align * align;
+  uint64_t wanted = (*bytes + align - 1) / align * align;
+  *bytes = wanted < size ? wanted : size;
+  return least > size ? -ENOSPC : map_shared(fd, false, *bytes, data);
 }
 
 /* Unlike a file without a name, a device is there for others too, and two pools on one would write
  * over each other's chunks. So it is locked, before anything else is asked of it. */
-int oap_map_device(const char *path, uint64_t bytes, void **data, int *lock) {
+int oap_map_device(const char *path, uint64_t least, uint64_t *bytes, void **data, int *file) {
   int fd = open(path, O_RDWR | O_CLOEXEC);
   if (fd < 0) {
     return -errno;
@@ -144,10 +178,10 @@ int oap_map_device(const char *path, uint64_t bytes, void **data, int *lock) {
     error = errno == EWOULDBLOCK ? -EBUSY : -errno;
   }
   if (error == 0) {
-    error = map_device(fd, bytes, data);
+    error = map_device(fd, least, bytes, data);
   }
   if (error == 0) {
-    *lock = fd;
+    *file = fd;
   } else {
     close(fd);
   }

@@ -111,7 +111,7 @@ int oap_shard_reserve(oap_shard *shard, const uint64_t key[4], uint64_t hash, ui
 
 /* The slot a chunk names, if it still is what the chunk says; *word gets its word. */
 static oap_slot *slot_of(oap_shard *shard, const oap_chunk *chunk, uint64_t *word) {
-  if (chunk->slot == 0 || chunk->slot > shard->slot_limit) {
+  if (chunk->slot == 0 || chunk->slot > shard->slot_room) {
     return NULL;
   }
   oap_slot *slot = &shard->slots[chunk->slot];
@@ -211,8 +211,7 @@ bool oap_shard_is_held(oap_shard *shard, const uint64_t key[4], uint64_t hash) {
                                                             memory_order_acquire)) == OAP_PUBLISHED;
 }
 
-/* Under the lock: drops a slot that is published or loading. */
-static void drop_slot(oap_shard *shard, uint32_t number) {
+void oap_shard_drop_slot(oap_shard *shard, uint32_t number) {
   oap_slot *slot = &shard->slots[number];
   uint64_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
   uint64_t dropped;
@@ -241,7 +240,7 @@ int oap_shard_drop(oap_shard *shard, const uint64_t key[4], uint64_t hash) {
   pthread_mutex_lock(&shard->lock);
   uint32_t number = oap_index_find(&shard->index, key, hash);
   if (number != 0) {
-    drop_slot(shard, number);
+    oap_shard_drop_slot(shard, number);
   }
   pthread_mutex_unlock(&shard->lock);
   return number != 0 ? 0 : -ENOENT;
@@ -256,7 +255,7 @@ uint64_t oap_shard_drop_file(oap_shard *shard, uint64_t high, uint64_t low) {
     next = slot->file_next;
     if (atomic_load_explicit(&slot->key[0], memory_order_relaxed) == high &&
         atomic_load_explicit(&slot->key[1], memory_order_relaxed) == low) {
-      drop_slot(shard, i);
+      oap_shard_drop_slot(shard, i);
       dropped++;
     }
   }
@@ -290,7 +289,7 @@ uint64_t oap_shard_clear(oap_shard *shard) {
     enum oap_state state =
         oap_word_state(atomic_load_explicit(&shard->slots[i].word, memory_order_relaxed));
     if (state == OAP_PUBLISHED || state == OAP_LOADING) {
-      drop_slot(shard, i);
+      oap_shard_drop_slot(shard, i);
       dropped++;
     }
   }

@@ -102,6 +102,11 @@ static jint native_close(JNIEnv *env, jclass class, jlong pool) {
   return oap_pool_close(pool_of(pool));
 }
 
+static jint native_resize(JNIEnv *env, jclass class, jlong pool, jlong capacity) {
+  (void)env, (void)class;
+  return oap_pool_resize(pool_of(pool), (uint64_t)capacity);
+}
+
 static jobject native_window(JNIEnv *env, jclass class, jlong pool, jint i) {
   (void)class;
   unsigned char *data;
@@ -208,6 +213,7 @@ static const JNINativeMethod methods[] = {
     {"open", "(JI[BIJZLjava/lang/String;I[J)I", (void *)native_open},
     {"retire", "(J)I", (void *)native_retire},
     {"close", "(J)I", (void *)native_close},
+    {"resize", "(JJ)I", (void *)native_resize},
     {"window", "(JI)Ljava/nio/ByteBuffer;", (void *)native_window},
     {"reserve", "(JJJJJJJ)I", (void *)native_reserve},
     {"publish", "(JJIJ)I", (void *)native_publish},

@@ -91,10 +91,7 @@ uint64_t oap_slot_hash(const oap_slot *slot) {
   return oap_key_hash(key);
 }
 
-static uint32_t clock_now(const oap_order *order) {
-  uint64_t tick = order->capacity >> 20;
-  return (uint32_t)(order->clock / (tick == 0 ? 1 : tick));
-}
+static uint32_t clock_now(const oap_order *order) { return (uint32_t)(order->clock / order->tick); }
 
 /* Two places per fingerprint; the newer memory drives out the older one. */
 static void remember(oap_order *order, uint64_t hash) {
@@ -112,7 +109,7 @@ static bool recall(oap_order *order, uint64_t hash) {
     oap_ghost *ghost = &order->ghosts[i];
     if (ghost->fingerprint == ((uint32_t)hash | 1)) {
       ghost->fingerprint = 0;
-      return clock_now(order) - ghost->when <= UINT32_C(1) << 20;
+      return clock_now(order) - ghost->when <= order->capacity / order->tick;
     }
   }
   return false;
@@ -138,12 +135,16 @@ uint32_t oap_order_evict(oap_order *order) {
   return victim;
 }
 
-bool oap_order_evict_old(oap_order *order, uint32_t slot) {
-  if (!order->policy->is_old(order, slot) || !oap_claim(&order->slots[slot])) {
+bool oap_order_evict_this(oap_order *order, uint32_t slot) {
+  if (!oap_claim(&order->slots[slot])) {
     return false;
   }
   leave(order, slot);
   return true;
+}
+
+bool oap_order_evict_old(oap_order *order, uint32_t slot) {
+  return order->policy->is_old(order, slot) && oap_order_evict_this(order, slot);
 }
 
 const char *oap_order_validate(const oap_order *order, uint32_t top, uint32_t *count) {

@@ -24,7 +24,7 @@ typedef struct oap_queue {
 /* A chunk that left, remembered by a fingerprint of its key: would more capacity have held it? */
 typedef struct oap_ghost {
   uint32_t fingerprint;
-  uint32_t when; /* on the clock of bytes that left, in units of capacity / 2^20 */
+  uint32_t when; /* on the clock of bytes that left, in ticks */
 } oap_ghost;
 
 /* How often keys were asked for lately, about: four counters of four bits each per key, of which
@@ -41,6 +41,7 @@ typedef struct oap_order {
   const oap_policy *policy;
   oap_slot *slots;
   uint64_t capacity; /* bytes of the shard */
+  uint64_t tick;     /* bytes; the ghosts' unit of time */
   oap_queue queue[OAP_QUEUES];
   oap_sketch sketch;
   oap_ghost *ghosts;
@@ -77,7 +78,10 @@ void oap_order_insert(oap_order *order, uint32_t slot);
 /* The next victim, claimed and off its queue; 0: there is none. */
 uint32_t oap_order_evict(oap_order *order);
 
-/* Evicts this one, if it can be and would be a victim before long. */
+/* Claims this one, if it can be evicted, and takes it off its queue. */
+bool oap_order_evict_this(oap_order *order, uint32_t slot);
+
+/* The same, if it would be a victim before long. */
 bool oap_order_evict_old(oap_order *order, uint32_t slot);
 
 /* Takes a slot off whatever queue it stands in. */

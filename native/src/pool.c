@@ -3,6 +3,7 @@
 #include "shard.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -16,9 +17,15 @@
 /* Far above any machine's memory, far below where sums of sizes could overflow. */
 #define MOST_CAPACITY (UINT64_C(1) << 47)
 
+#define HUGE_PAGE (UINT64_C(2) << 20)
+
 struct oap_pool {
   oap_arena arenas[MOST_ARENAS];
   uint32_t arena_count;
+  pthread_mutex_t resizing; /* guards part, ever and retired */
+  uint64_t part;            /* bytes in use of each shard's stripe in each arena */
+  uint64_t ever;            /* the most that part ever was */
+  bool retired;
   uint64_t window_count;
   unsigned char **windows;
   uint32_t shard_count;
@@ -41,20 +48,44 @@ static oap_shard *shard_of(const oap_pool *pool, uint64_t hash) {
   return &pool->shards[hash >> 1 >> pool->shard_shift];
 }
 
-/* Each shard gets its part of every arena. */
-static int open_shards(oap_pool *pool, const oap_policy *policy) {
+/* Each shard has a stripe of every arena, of which it uses the first part. */
+static uint64_t stripe_of(const oap_pool *pool, const oap_arena *arena) {
   uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+  return arena->bytes / pool->shard_count / page * page;
+}
+
+/* Makes the first bytes of each stripe usable, up to part. */
+static int commit(oap_pool *pool, uint64_t part) {
+  int error = 0;
+  for (uint32_t a = 0; error == 0 && a < pool->arena_count; a++) {
+    error = oap_arena_has_room(&pool->arenas[a], (part - pool->part) * pool->shard_count);
+  }
+  for (uint32_t a = 0; error == 0 && a < pool->arena_count; a++) {
+    oap_arena *arena = &pool->arenas[a];
+    for (uint32_t i = 0; error == 0 && i < pool->shard_count; i++) {
+      error = oap_arena_commit(arena, i * stripe_of(pool, arena), pool->part, pool->ever, part);
+    }
+  }
+  return error;
+}
+
+static void use(oap_pool *pool, uint64_t part) {
+  pool->part = part;
+  pool->ever = part > pool->ever ? part : pool->ever;
+  for (uint32_t i = 0; i < pool->shard_count; i++) {
+    oap_shard_resize(&pool->shards[i], part);
+  }
+}
+
+static int open_shards(oap_pool *pool, uint64_t part, const oap_policy *policy) {
   for (uint32_t i = 0; i < pool->shard_count; i++) {
     oap_range ranges[MOST_ARENAS];
     for (uint32_t a = 0; a < pool->arena_count; a++) {
-      const oap_arena *arena = &pool->arenas[a];
-      uint64_t each = arena->bytes / page / pool->shard_count * page;
-      bool last = i + 1 == pool->shard_count;
-      ranges[a] = (oap_range){.position = arena->position + each * i,
-                              .bytes = last ? arena->bytes - each * i : each};
+      uint64_t stripe = stripe_of(pool, &pool->arenas[a]);
+      ranges[a] = (oap_range){.position = pool->arenas[a].position + stripe * i, .bytes = stripe};
     }
-    int error =
-        oap_shard_open(&pool->shards[i], i, ranges, pool->arena_count, policy, pool->windows);
+    int error = oap_shard_open(&pool->shards[i], i, ranges, pool->arena_count, part, pool->arenas,
+                               policy, pool->windows);
     if (error != 0) {
       return error;
     }
@@ -67,14 +98,16 @@ static void free_pool(oap_pool *pool) {
     oap_shard_close(&pool->shards[i]);
   }
   for (uint32_t i = 0; i < pool->arena_count; i++) {
-    oap_arena_unmap(&pool->arenas[i]);
+    oap_arena_close(&pool->arenas[i]);
   }
+  pthread_mutex_destroy(&pool->resizing);
   free(pool->shards);
   free(pool->windows);
   free(pool);
 }
 
-static int map_arenas(oap_pool *pool, const oap_options *options, uint64_t each) {
+static int open_arenas(oap_pool *pool, const oap_options *options, uint64_t part, uint64_t stripe) {
+  uint64_t each = stripe * pool->shard_count;
   uint64_t windows_each = (each + OAP_WINDOW_BYTES - 1) / OAP_WINDOW_BYTES;
   pool->window_count = windows_each * pool->arena_count;
   pool->windows = calloc(pool->window_count, sizeof(*pool->windows));
@@ -83,11 +116,11 @@ static int map_arenas(oap_pool *pool, const oap_options *options, uint64_t each)
   }
   for (uint32_t i = 0; i < pool->arena_count; i++) {
     oap_arena *arena = &pool->arenas[i];
-    arena->position = i * windows_each * OAP_WINDOW_BYTES;
-    int error = oap_arena_map(arena, options, i, each);
+    int error = oap_arena_open(arena, options, i, part * pool->shard_count, each);
     if (error != 0) {
       return error;
     }
+    arena->position = i * windows_each * OAP_WINDOW_BYTES;
     for (uint64_t w = 0; w < windows_each; w++) {
       pool->windows[i * windows_each + w] = arena->data + w * OAP_WINDOW_BYTES;
     }
@@ -95,7 +128,7 @@ static int map_arenas(oap_pool *pool, const oap_options *options, uint64_t each)
   return 0;
 }
 
-static int build(oap_pool *pool, const oap_options *options, uint64_t each,
+static int build(oap_pool *pool, const oap_options *options, uint64_t part, uint64_t stripe,
                  const oap_policy *policy) {
   pool->shards = aligned_alloc(64, pool->shard_count * sizeof(*pool->shards));
   if (pool->shards == NULL) {
@@ -104,38 +137,95 @@ static int build(oap_pool *pool, const oap_options *options, uint64_t each,
   for (uint32_t i = 0; i < pool->shard_count; i++) {
     pool->shards[i].table = NULL; /* not open yet */
   }
-  int error = map_arenas(pool, options, each);
-  return error != 0 ? error : open_shards(pool, policy);
+  int error = open_arenas(pool, options, part, stripe);
+  if (error == 0) {
+    error = commit(pool, part);
+  }
+  if (error == 0) {
+    error = open_shards(pool, part, policy);
+  }
+  if (error == 0) {
+    use(pool, part);
+  }
+  return error;
 }
 
-int oap_pool_open(const oap_options *options, oap_pool **out) {
-  uint32_t arenas = oap_arena_count(options);
-  uint64_t page =
-      options->medium == OAP_DEVDAX ? UINT64_C(2) << 20 : (uint64_t)sysconf(_SC_PAGESIZE);
-  uint64_t each = arenas == 0 ? 0 : options->capacity / arenas / page * page;
-  uint32_t shards = options->shards != 0 ? options->shards : choose_shards(each * arenas);
-  const oap_policy *policy = oap_policy_named(options->policy);
-  if (policy == NULL || shards > MOST_SHARDS || (shards & (shards - 1)) != 0 ||
-      each / shards < OAP_LEAST_CAPACITY) {
-    return -EINVAL;
-  }
-  if (options->capacity > MOST_CAPACITY) {
-    return -ENOMEM;
-  }
+/* A pool of so many bytes in each shard's stripe of each arena, with addresses for growth times as
+ * many. */
+static int open_parts(const oap_options *options, uint32_t arenas, uint32_t shards, uint64_t part,
+                      uint64_t growth, const oap_policy *policy, oap_pool **out) {
   oap_pool *pool = calloc(1, sizeof(*pool));
   if (pool == NULL) {
     return -ENOMEM;
   }
+  int error = -pthread_mutex_init(&pool->resizing, NULL);
+  if (error != 0) {
+    free(pool);
+    return error;
+  }
   pool->arena_count = arenas;
   pool->shard_count = shards;
   pool->shard_shift = 63 - (unsigned)__builtin_ctz(shards);
-  int error = build(pool, options, each, policy);
+  uint64_t stripe = (growth * part + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+  error = build(pool, options, part, stripe, policy);
   if (error != 0) {
     free_pool(pool);
     return error;
   }
   *out = pool;
   return 0;
+}
+
+/* What of a capacity each shard uses in each arena. */
+static uint64_t part_of(uint64_t capacity, uint32_t arenas, uint32_t shards) {
+  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+  return arenas == 0 ? 0 : capacity / arenas / shards / page * page;
+}
+
+int oap_pool_open(const oap_options *options, oap_pool **out) {
+  uint32_t arenas = oap_arena_count(options);
+  uint32_t shards = options->shards != 0 ? options->shards : choose_shards(options->capacity);
+  const oap_policy *policy = oap_policy_named(options->policy);
+  if (policy == NULL || shards > MOST_SHARDS || (shards & (shards - 1)) != 0) {
+    return -EINVAL;
+  }
+  uint64_t part = part_of(options->capacity, arenas, shards);
+  if (part < OAP_LEAST_CAPACITY) {
+    return -EINVAL;
+  }
+  if (options->capacity > MOST_CAPACITY) {
+    return -ENOMEM;
+  }
+  int error = open_parts(options, arenas, shards, part, OAP_MOST_GROWTH, policy, out);
+  if (error == -ENOMEM || error == -EFBIG) { /* limits of addresses or of file sizes */
+    error = open_parts(options, arenas, shards, part, 1, policy, out);
+  }
+  return error;
+}
+
+int oap_pool_resize(oap_pool *pool, uint64_t capacity) {
+  uint64_t part = part_of(capacity, pool->arena_count, pool->shard_count);
+  if (part < OAP_LEAST_CAPACITY) {
+    return -EINVAL;
+  }
+  pthread_mutex_lock(&pool->resizing);
+  int error = pool->retired ? -ESHUTDOWN : 0;
+  for (uint32_t a = 0; error == 0 && a < pool->arena_count; a++) {
+    error = part > stripe_of(pool, &pool->arenas[a]) ? -EFBIG : 0;
+  }
+  uint64_t touched = part > pool->ever ? part : pool->ever;
+  if (error == 0) {
+    error = part > pool->part ? commit(pool, part) : 0;
+    if (error == 0) {
+      use(pool, part);
+    }
+    /* What the pool shrank by, or what it got of a growth that failed. */
+    for (uint32_t i = 0; i < pool->shard_count; i++) {
+      oap_shard_release(&pool->shards[i], touched);
+    }
+  }
+  pthread_mutex_unlock(&pool->resizing);
+  return error;
 }
 
 static bool is_busy(oap_pool *pool) {
@@ -146,7 +236,7 @@ static bool is_busy(oap_pool *pool) {
   return busy;
 }
 
-int oap_pool_retire(oap_pool *pool) {
+static int retire(oap_pool *pool) {
   if (is_busy(pool)) {
     return -EBUSY;
   }
@@ -165,9 +255,17 @@ int oap_pool_retire(oap_pool *pool) {
   for (uint32_t i = 0; error == 0 && i < pool->arena_count; i++) {
     error = oap_arena_empty(&pool->arenas[i]);
   }
+  pool->retired = error == 0;
   for (uint32_t i = 0; error != 0 && i < pool->shard_count; i++) {
     oap_shard_set_retired(&pool->shards[i], false);
   }
+  return error;
+}
+
+int oap_pool_retire(oap_pool *pool) {
+  pthread_mutex_lock(&pool->resizing);
+  int error = pool->retired ? 0 : retire(pool);
+  pthread_mutex_unlock(&pool->resizing);
   return error;
 }
 
@@ -277,7 +375,9 @@ bool oap_pool_window(const oap_pool *pool, uint64_t i, unsigned char **data, uin
     return false;
   }
   uint64_t each = pool->window_count / pool->arena_count;
-  uint64_t left = pool->arenas[i / each].bytes - i % each * OAP_WINDOW_BYTES;
+  uint64_t before = i % each * OAP_WINDOW_BYTES;
+  uint64_t all = pool->arenas[i / each].bytes; /* a device may have fewer than others */
+  uint64_t left = all < before ? 0 : all - before;
   *data = pool->windows[i];
   *bytes = left < OAP_WINDOW_BYTES ? left : OAP_WINDOW_BYTES;
   return true;

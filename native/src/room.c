@@ -12,7 +12,17 @@ uint32_t oap_room_give(oap_shard *shard, uint32_t number) {
   for (uint32_t i = 0; i < oap_slot_pieces(slot); i++) {
     const oap_extent *extent = &shard->space.extents[slot->extent[i]];
     OAP_POISON(oap_shard_address(shard, extent->position), (uint64_t)extent->units * OAP_ALIGNMENT);
-    uint32_t hole = oap_space_give(&shard->space, slot->extent[i]);
+    uint64_t start = extent->position;
+    uint64_t end = start + (uint64_t)extent->units * OAP_ALIGNMENT;
+    uint64_t limit = oap_shard_range_of(shard, start)->position + shard->part;
+    uint32_t away;
+    uint32_t hole = oap_space_give(&shard->space, slot->extent[i], limit, &away);
+    if (away != 0 && !shard->is_shrinking) {
+      oap_shard_release_at(shard, away, start, end);
+    }
+    if (hole == 0) {
+      continue;
+    }
     if (largest == 0 || shard->space.extents[largest].units == 0 ||
         shard->space.extents[hole].units >= shard->space.extents[largest].units) {
       largest = hole;
@@ -32,6 +42,14 @@ static uint32_t evict(oap_shard *shard, uint32_t victim) {
   return oap_room_give(shard, victim);
 }
 
+bool oap_room_evict(oap_shard *shard, uint32_t slot) {
+  if (!oap_order_evict_this(&shard->order, slot)) {
+    return false;
+  }
+  evict(shard, slot);
+  return true;
+}
+
 /* What the largest runs of extents that are free or could be add up to, by walking all of them. */
 static uint64_t largest_runs(const oap_shard *shard) {
   uint64_t best[OAP_MAX_PIECES] = {0};
@@ -39,7 +57,8 @@ static uint64_t largest_runs(const oap_shard *shard) {
     uint64_t run = 0;
     for (uint32_t e = shard->regions[r]; e != 0; e = shard->space.extents[e].next) {
       const oap_extent *extent = &shard->space.extents[e];
-      bool usable = extent->owner == 0 || oap_is_evictable(&shard->slots[extent->owner]);
+      bool usable = extent->owner != OAP_AWAY &&
+                    (extent->owner == 0 || oap_is_evictable(&shard->slots[extent->owner]));
       run = usable ? run + extent->units : run;
       if (!usable || extent->next == 0) {
         for (int i = 0; i < OAP_MAX_PIECES; i++) {
@@ -97,7 +116,7 @@ static uint32_t take(oap_shard *shard, uint64_t units, uint32_t most_pieces,
 /* Evicts the owner of an extent if the policy lets go of it. */
 static bool evict_neighbour(oap_shard *shard, uint32_t extent) {
   uint32_t owner = extent == 0 ? 0 : shard->space.extents[extent].owner;
-  if (owner == 0 || !oap_order_evict_old(&shard->order, owner)) {
+  if (owner == 0 || owner == OAP_AWAY || !oap_order_evict_old(&shard->order, owner)) {
     return false;
   }
   evict(shard, owner);

@@ -18,8 +18,12 @@
 uint32_t oap_room_take(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MAX_PIECES],
                        uint32_t *pieces);
 
+/* Evicts this chunk; false: it is in use. */
+bool oap_room_evict(oap_shard *shard, uint32_t slot);
+
 /* Gives back what a slot holds, and the slot. Its word says FREE already and no chain or queue
- * leads to it. Returns the largest of the free extents that its pieces are now part of. */
+ * leads to it. Returns the largest of the free extents that its pieces are now part of;
+ * 0: all lay above the limit. */
 uint32_t oap_room_give(oap_shard *shard, uint32_t slot);
 
 #endif

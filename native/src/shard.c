@@ -26,20 +26,18 @@ static uint64_t power_of_two_at_least(uint64_t x) {
   return p;
 }
 
-/* Regions: a range cut at the windows' ends. The largest few are what the largest chunk fills. */
-static void add_regions(oap_shard *shard, oap_range range, uint64_t largest[OAP_MAX_PIECES]) {
+uint32_t oap_shard_slots_for(uint64_t capacity) {
+  uint64_t slots = capacity / BYTES_PER_SLOT;
+  return slots < LEAST_SLOTS ? LEAST_SLOTS : slots > MOST_SLOTS ? MOST_SLOTS : (uint32_t)slots;
+}
+
+/* Regions: a range cut at the windows' ends. */
+static void add_regions(oap_shard *shard, oap_range range) {
   for (uint64_t at = range.position, end = at + range.bytes; at < end;) {
     uint64_t window_end = (at / OAP_WINDOW_BYTES + 1) * OAP_WINDOW_BYTES;
     uint64_t length = (window_end < end ? window_end : end) - at;
     shard->regions[shard->region_count++] = oap_space_add_region(&shard->space, at, length);
     at += length;
-    for (int i = 0; i < OAP_MAX_PIECES; i++) {
-      if (length > largest[i]) {
-        uint64_t smaller = largest[i];
-        largest[i] = length;
-        length = smaller;
-      }
-    }
   }
 }
 
@@ -47,20 +45,22 @@ static void add_regions(oap_shard *shard, oap_range range, uint64_t largest[OAP_
  */
 typedef struct {
   uint64_t slots, extents, heads, file_heads, ghosts, words, regions;
-  uint64_t extents_at, heads_at, files_at, ghosts_at, words_at, ring_at, regions_at;
+  uint64_t extents_at, heads_at, files_at, ghosts_at, words_at, ring_at, regions_at, ranges_at;
   uint64_t bytes;
 } table_plan;
 
-static table_plan plan_tables(uint64_t capacity, uint32_t ranges) {
+/* Slots and extents fill up from the bottom, so that room for the most costs nothing. The others
+ * are touched all over, so they are made for what is used commonly. */
+static table_plan plan_tables(uint64_t commonly, uint64_t most, uint32_t ranges) {
   table_plan t;
-  uint64_t slots = capacity / BYTES_PER_SLOT;
-  t.slots = slots < LEAST_SLOTS ? LEAST_SLOTS : slots > MOST_SLOTS ? MOST_SLOTS : slots;
-  t.regions = capacity / OAP_WINDOW_BYTES + 2 * (uint64_t)ranges;
-  t.extents = t.slots + t.slots / 2 * 3 + t.regions + OAP_MAX_PIECES;
-  t.heads = power_of_two_at_least(t.slots / SLOTS_PER_HEAD);
-  t.file_heads = power_of_two_at_least(t.slots / SLOTS_PER_FILE_HEAD);
-  t.ghosts = power_of_two_at_least(t.slots / SLOTS_PER_GHOST);
-  t.words = power_of_two_at_least(t.slots / SLOTS_PER_SKETCH_WORD);
+  t.slots = oap_shard_slots_for(most);
+  t.regions = most / OAP_WINDOW_BYTES + 2 * (uint64_t)ranges;
+  t.extents = t.slots + t.slots / 2 * 3 + 3 * t.regions + OAP_MAX_PIECES;
+  uint64_t slots = oap_shard_slots_for(commonly);
+  t.heads = power_of_two_at_least(slots / SLOTS_PER_HEAD);
+  t.file_heads = power_of_two_at_least(slots / SLOTS_PER_FILE_HEAD);
+  t.ghosts = power_of_two_at_least(slots / SLOTS_PER_GHOST);
+  t.words = power_of_two_at_least(slots / SLOTS_PER_SKETCH_WORD);
 
   t.extents_at = (t.slots + 1) * sizeof(oap_slot);
   t.heads_at = round_up(t.extents_at + t.extents * sizeof(oap_extent), 4096);
@@ -69,7 +69,8 @@ static table_plan plan_tables(uint64_t capacity, uint32_t ranges) {
   t.words_at = round_up(t.ghosts_at + t.ghosts * sizeof(oap_ghost), 4096);
   t.ring_at = t.words_at + t.words * sizeof(uint64_t);
   t.regions_at = round_up(t.ring_at + OAP_RING * sizeof(uint32_t), 4096);
-  t.bytes = round_up(t.regions_at + t.regions * sizeof(uint32_t), 4096);
+  t.ranges_at = round_up(t.regions_at + t.regions * sizeof(uint32_t), 4096);
+  t.bytes = round_up(t.ranges_at + ranges * sizeof(oap_range), 4096);
   return t;
 }
 
@@ -77,8 +78,9 @@ static void place_tables(oap_shard *shard, char *table, const table_plan *t) {
   shard->table = table;
   shard->table_bytes = t->bytes;
   shard->slots = (oap_slot *)table;
-  shard->slot_limit = (uint32_t)t->slots;
+  shard->slot_room = (uint32_t)t->slots;
   shard->regions = (uint32_t *)(table + t->regions_at);
+  shard->ranges = (oap_range *)(table + t->ranges_at);
   shard->index = (oap_index){
       .slots = shard->slots,
       .heads = (_Atomic uint32_t *)(table + t->heads_at),
@@ -97,29 +99,28 @@ static void place_tables(oap_shard *shard, char *table, const table_plan *t) {
 }
 
 int oap_shard_open(oap_shard *shard, uint32_t number, const oap_range *ranges, uint32_t count,
-                   const oap_policy *policy, unsigned char *const *windows) {
+                   uint64_t part, const struct oap_arena *arenas, const oap_policy *policy,
+                   unsigned char *const *windows) {
   memset(shard, 0, sizeof(*shard));
-  uint64_t bytes = 0;
+  uint64_t most = 0;
   for (uint32_t i = 0; i < count; i++) {
-    bytes += ranges[i].bytes;
+    most += ranges[i].bytes;
   }
-  table_plan tables = plan_tables(bytes, count);
+  table_plan tables = plan_tables(part * count, most, count);
   char *table = oap_table_map(tables.bytes);
   if (table == NULL) {
     return -errno;
   }
   place_tables(shard, table, &tables);
+  memcpy(table + tables.ranges_at, ranges, count * sizeof(*ranges));
   shard->number = number;
-  shard->capacity = bytes;
+  shard->range_count = count;
+  shard->arenas = arenas;
   shard->windows = windows;
   shard->order.policy = policy;
-  shard->order.capacity = bytes;
-  uint64_t largest[OAP_MAX_PIECES] = {0};
+  shard->order.tick = part * count >> 20 == 0 ? 1 : part * count >> 20;
   for (uint32_t i = 0; i < count; i++) {
-    add_regions(shard, ranges[i], largest);
-  }
-  for (int i = 0; i < OAP_MAX_PIECES; i++) {
-    shard->most_bytes += largest[i];
+    add_regions(shard, ranges[i]);
   }
   int error = pthread_mutex_init(&shard->lock, NULL);
   if (error != 0) {
@@ -206,7 +207,7 @@ void oap_shard_stats(oap_shard *shard, oap_stats *sum) {
   pthread_mutex_lock(&shard->lock);
   const oap_stats *counted = &shard->counted;
   sum->capacity_bytes += shard->capacity;
-  sum->used_bytes += shard->capacity - shard->space.free_units * OAP_ALIGNMENT;
+  sum->used_bytes += oap_space_used(&shard->space) * OAP_ALIGNMENT;
   sum->abandons += counted->abandons;
   sum->evictions += counted->evictions;
   sum->evicted_bytes += counted->evicted_bytes;
@@ -273,7 +274,7 @@ static const char *validate_slots(oap_shard *shard, uint32_t visible) {
   if (free != 0 || linked != visible) {
     return "shard: slots lost";
   }
-  if (used_units + shard->space.free_units != shard->capacity / OAP_ALIGNMENT) {
+  if (used_units != oap_space_used(&shard->space)) {
     return "shard: space lost";
   }
   uint64_t pinned_bytes;
@@ -286,6 +287,9 @@ const char *oap_shard_validate(oap_shard *shard) {
   uint32_t indexed = 0;
   uint32_t queued = 0;
   const char *fault = oap_space_validate(&shard->space);
+  if (fault == NULL) {
+    fault = oap_shard_validate_limits(shard);
+  }
   if (fault == NULL) {
     fault = oap_index_validate(&shard->index, shard->slot_top, &indexed);
   }

@@ -30,17 +30,29 @@ typedef struct oap_stripe {
 
 #define OAP_STRIPES 16
 
+/* A stripe of an arena. The first bytes of it, as many in each, are in use. */
+typedef struct oap_range {
+  uint64_t position;
+  uint64_t bytes;
+} oap_range;
+
 typedef struct oap_shard {
   pthread_mutex_t lock;
   oap_index index;
   oap_space space;
   oap_order order;
   oap_slot *slots;
-  uint32_t slot_limit;
-  uint32_t slot_top;  /* slots ever used */
-  uint32_t slot_free; /* chain of slots to be used again */
+  uint32_t slot_room;  /* slots there are in the table */
+  uint32_t slot_limit; /* slots that may be used; those beyond, from before it shrank, go on */
+  uint32_t slot_top;   /* slots ever used */
+  uint32_t slot_free;  /* chain of slots to be used again */
   uint32_t number;
-  bool retired; /* takes no more reservations */
+  bool retired;      /* takes no more reservations */
+  bool is_shrinking; /* memory goes back to the system later, all at once */
+  const oap_range *ranges;
+  uint32_t range_count;
+  const struct oap_arena *arenas; /* that of each range */
+  uint64_t part;                  /* bytes in use of each range */
   uint64_t capacity;
   uint64_t most_bytes; /* the largest chunk an empty shard takes */
   uint32_t *regions;   /* first extent of each */
@@ -52,14 +64,12 @@ typedef struct oap_shard {
   oap_stripe stripes[OAP_STRIPES];
 } oap_shard;
 
-typedef struct oap_range {
-  uint64_t position;
-  uint64_t bytes;
-} oap_range;
-
-/* A shard over these ranges of positions. 0 or -errno. */
+/* A shard over these ranges, of arenas in the same order; so far it can hold nothing. Tables are
+ * made for so many bytes of each range to be used commonly, and all of them at most. 0 or -errno.
+ */
 int oap_shard_open(oap_shard *shard, uint32_t number, const oap_range *ranges, uint32_t count,
-                   const oap_policy *policy, unsigned char *const *windows);
+                   uint64_t part, const struct oap_arena *arenas, const oap_policy *policy,
+                   unsigned char *const *windows);
 void oap_shard_close(oap_shard *shard);
 
 /* As in oap_pool.h, for keys that belong to this shard. */
@@ -73,6 +83,31 @@ bool oap_shard_is_held(oap_shard *shard, const uint64_t key[4], uint64_t hash);
 int oap_shard_drop(oap_shard *shard, const uint64_t key[4], uint64_t hash);
 uint64_t oap_shard_drop_file(oap_shard *shard, uint64_t high, uint64_t low);
 uint64_t oap_shard_clear(oap_shard *shard);
+
+/* Under the lock: drops a slot that is published or loading. */
+void oap_shard_drop_slot(oap_shard *shard, uint32_t number);
+
+/* From now on so many bytes of each range are in use; they have been committed. Chunks above are
+ * evicted, or dropped, so that they go with their last pin. */
+void oap_shard_resize(oap_shard *shard, uint64_t part);
+
+/* Gives the memory above the limits back to the system, except where chunks still lie; it was in
+ * use up to so many bytes of each range. No other thread may resize meanwhile. */
+void oap_shard_release(oap_shard *shard, uint64_t part);
+
+/* Under the lock: the same for those pages of an extent that is away which a chunk that lay from
+ * start to end has touched. */
+void oap_shard_release_at(const oap_shard *shard, uint32_t away, uint64_t start, uint64_t end);
+
+/* The range in which a position lies. */
+const oap_range *oap_shard_range_of(const oap_shard *shard, uint64_t position);
+
+/* How many slots a shard of that capacity uses. */
+uint32_t oap_shard_slots_for(uint64_t capacity);
+
+/* Under the lock: NULL, or what is wrong with regions and limits. */
+const char *oap_shard_validate_limits(const oap_shard *shard);
+
 void oap_shard_set_retired(oap_shard *shard, bool retired);
 
 /* Whether anything is reserved or pinned, from the slots' words: a pin is there with the exchange

@@ -72,9 +72,11 @@ void oap_space_init(oap_space *space, oap_extent *table, uint32_t limit) {
 
 uint32_t oap_space_add_region(oap_space *space, uint64_t position, uint64_t bytes) {
   uint32_t e = describe(space);
-  space->extents[e] =
-      (oap_extent){.position = position, .units = (uint32_t)(bytes / OAP_ALIGNMENT)};
-  bin_insert(space, e);
+  uint32_t units = (uint32_t)(bytes / OAP_ALIGNMENT);
+  space->extents[e] = (oap_extent){.position = position, .units = units, .owner = OAP_AWAY};
+  space->away_units += units;
+  space->all_units += units;
+  space->kept++;
   return e;
 }
 
@@ -142,8 +144,9 @@ static uint32_t largest(const oap_space *space) {
   return 0;
 }
 
-/* Cuts a free extent that has left its bin: the first units stay, the rest becomes free. */
-static void split(oap_space *space, uint32_t e, uint32_t units) {
+/* Cuts an extent that is in no bin: the first units stay; returns the rest, of the same owner and
+ * in no bin either. */
+static uint32_t cut(oap_space *space, uint32_t e, uint32_t units) {
   uint32_t rest = describe(space);
   oap_extent *extent = &space->extents[e];
   space->extents[rest] = (oap_extent){
@@ -151,18 +154,19 @@ static void split(oap_space *space, uint32_t e, uint32_t units) {
       .units = extent->units - units,
       .previous = e,
       .next = extent->next,
+      .owner = extent->owner,
   };
   if (extent->next != 0) {
     space->extents[extent->next].previous = rest;
   }
   extent->next = rest;
   extent->units = units;
-  bin_insert(space, rest);
+  return rest;
 }
 
 uint32_t oap_space_take(oap_space *space, uint32_t owner, uint64_t units, uint32_t most_pieces,
                         uint32_t extents[OAP_MAX_PIECES]) {
-  if (units > space->free_units || space->spare == 0) {
+  if (units > space->free_units || space->spare <= space->kept) {
     return 0;
   }
   /* Whole extents, largest first, until the remainder fits into one: the fewest pieces there can
@@ -189,7 +193,7 @@ uint32_t oap_space_take(oap_space *space, uint32_t owner, uint64_t units, uint32
     left -= space->extents[e].units;
   }
   if (space->extents[extents[count - 1]].units > left) {
-    split(space, extents[count - 1], (uint32_t)left);
+    bin_insert(space, cut(space, extents[count - 1], (uint32_t)left));
   }
   for (uint32_t i = 0; i < count; i++) {
     space->extents[extents[i]].owner = owner;
@@ -197,7 +201,11 @@ uint32_t oap_space_take(oap_space *space, uint32_t owner, uint64_t units, uint32
   return count;
 }
 
-/* Joins a free extent that is in no bin with the one after it, which has left its bin. */
+static uint64_t end_of(const oap_extent *extent) {
+  return extent->position + (uint64_t)extent->units * OAP_ALIGNMENT;
+}
+
+/* Joins an extent with the one after it, both in no bin. */
 static void join(oap_space *space, uint32_t e, uint32_t after) {
   oap_extent *extent = &space->extents[e];
   extent->units += space->extents[after].units;
@@ -208,21 +216,63 @@ static void join(oap_space *space, uint32_t e, uint32_t after) {
   forget(space, after);
 }
 
-uint32_t oap_space_give(oap_space *space, uint32_t extent) {
-  space->extents[extent].owner = 0;
-  uint32_t next = space->extents[extent].next;
-  if (next != 0 && space->extents[next].owner == 0) {
-    bin_remove(space, next);
-    join(space, extent, next);
+static void leave_bin(oap_space *space, uint32_t e) {
+  if (space->extents[e].owner == 0) {
+    bin_remove(space, e);
+  } else {
+    space->away_units -= space->extents[e].units;
   }
-  uint32_t previous = space->extents[extent].previous;
-  if (previous != 0 && space->extents[previous].owner == 0) {
-    bin_remove(space, previous);
-    join(space, previous, extent);
-    extent = previous;
+}
+
+/* Makes an extent that is in no bin free (0) or away and joins it with neighbours that are so. */
+static uint32_t settle(oap_space *space, uint32_t e, uint32_t owner) {
+  space->extents[e].owner = owner;
+  uint32_t next = space->extents[e].next;
+  if (next != 0 && space->extents[next].owner == owner) {
+    leave_bin(space, next);
+    join(space, e, next);
   }
-  bin_insert(space, extent);
-  return extent;
+  uint32_t previous = space->extents[e].previous;
+  if (previous != 0 && space->extents[previous].owner == owner) {
+    leave_bin(space, previous);
+    join(space, previous, e);
+    e = previous;
+  }
+  if (owner == 0) {
+    bin_insert(space, e);
+  } else {
+    space->away_units += space->extents[e].units;
+  }
+  return e;
+}
+
+uint32_t oap_space_give(oap_space *space, uint32_t e, uint64_t limit, uint32_t *away) {
+  const oap_extent *extent = &space->extents[e];
+  *away = 0;
+  if (extent->position >= limit) {
+    *away = settle(space, e, OAP_AWAY);
+    return 0;
+  }
+  if (end_of(extent) > limit) {
+    uint32_t rest = cut(space, e, (uint32_t)((limit - extent->position) / OAP_ALIGNMENT));
+    space->extents[e].owner = 0; /* so that the rest does not join it again */
+    *away = settle(space, rest, OAP_AWAY);
+  }
+  return settle(space, e, 0);
+}
+
+void oap_space_limit(oap_space *space, uint32_t region, uint64_t limit) {
+  for (uint32_t e = region; e != 0; e = space->extents[e].next) {
+    const oap_extent *extent = &space->extents[e];
+    bool changes = (extent->owner == 0 && end_of(extent) > limit) ||
+                   (extent->owner == OAP_AWAY && extent->position < limit);
+    if (changes) {
+      leave_bin(space, e);
+      uint32_t away;
+      uint32_t free = oap_space_give(space, e, limit, &away);
+      e = away != 0 ? away : free; /* whichever comes last */
+    }
+  }
 }
 
 static const char *validate_bin(const oap_space *space, unsigned bin, uint64_t *units,
@@ -259,6 +309,7 @@ const char *oap_space_validate(const oap_space *space) {
   }
   uint32_t described = 0;
   uint32_t free = 0;
+  uint64_t away_units = 0;
   for (uint32_t e = 1; e <= space->top; e++) {
     const oap_extent *extent = &space->extents[e];
     if (extent->units == 0) {
@@ -266,19 +317,22 @@ const char *oap_space_validate(const oap_space *space) {
     }
     described++;
     free += extent->owner == 0;
+    away_units += extent->owner == OAP_AWAY ? extent->units : 0;
     if (extent->next != 0) {
       const oap_extent *next = &space->extents[extent->next];
-      if (next->previous != e ||
-          next->position != extent->position + (uint64_t)extent->units * OAP_ALIGNMENT) {
+      if (next->previous != e || next->position != end_of(extent)) {
         return "space: extents do not tile their region";
       }
-      if (extent->owner == 0 && next->owner == 0) {
-        return "space: free neighbours are not joined";
+      if (extent->owner == next->owner && (extent->owner == 0 || extent->owner == OAP_AWAY)) {
+        return "space: neighbours that nobody owns are not joined";
       }
     }
   }
   if (free != in_bins) {
     return "space: free extent in no bin";
+  }
+  if (away_units != space->away_units) {
+    return "space: what is away is miscounted";
   }
   return described + space->spare == space->limit - 1 ? NULL : "space: descriptions miscounted";
 }

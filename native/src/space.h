@@ -3,7 +3,9 @@
  * descriptions lie in a table of their own, apart from the data.
  *
  * The shard's part is a row of regions, none of which crosses a window's end. Extents tile each
- * region without gaps; neighbours that are both free are always joined. Free extents hang in bins
+ * region without gaps. A region has a limit, which moves when the pool is resized: what lies above
+ * it is away, or belongs to a chunk that was there before and will be away when that goes.
+ * Neighbours that are both free or both away are always joined. Free extents hang in bins
  * by size, sixteen bins to a power of two, with a bitmap over the bins (the two-level segregated
  * fit of Masmano et al., 2004, here with a best-fit search in the bin and up to OAP_MAX_PIECES
  * pieces per request).
@@ -18,12 +20,14 @@
 #define OAP_BINS_PER_DOUBLING 16
 #define OAP_BINS 384 /* sizes up to a window in units of OAP_ALIGNMENT */
 
+#define OAP_AWAY UINT32_MAX /* as owner: above the region's limit, for nobody to use */
+
 typedef struct oap_extent {
   uint64_t position;
   uint32_t units;    /* of OAP_ALIGNMENT bytes */
   uint32_t previous; /* in address order within the region; 0 at its start */
   uint32_t next;     /* 0 at its end; also links the unused descriptions */
-  uint32_t owner;    /* slot, or 0: free */
+  uint32_t owner;    /* slot; 0: free; OAP_AWAY */
   uint32_t bin_previous;
   uint32_t bin_next;
 } oap_extent;
@@ -34,7 +38,10 @@ typedef struct oap_space {
   uint32_t top;        /* descriptions ever used */
   uint32_t unused;     /* chain of descriptions to be used again */
   uint32_t spare;      /* descriptions that can still be given out */
+  uint32_t kept;       /* of those, one for each region, for what its limit cuts */
   uint64_t free_units;
+  uint64_t away_units;
+  uint64_t all_units;
   uint64_t bitmap[OAP_BINS / 64];
   uint32_t bins[OAP_BINS];
 } oap_space;
@@ -42,17 +49,30 @@ typedef struct oap_space {
 /* The table has room for limit descriptions and is all zero. */
 void oap_space_init(oap_space *space, oap_extent *table, uint32_t limit);
 
-/* Adds a free region that does not cross a window's end; returns its extent. */
+/* Adds a region that does not cross a window's end, all of it away; returns its first extent, which
+ * stays so. */
 uint32_t oap_space_add_region(oap_space *space, uint64_t position, uint64_t bytes);
+
+/* Moves the limit of the region that starts with this extent to a position, a multiple of
+ * OAP_ALIGNMENT: what is away below it becomes free, what is free above it is away. Extents that
+ * belong to chunks stay as they are. */
+void oap_space_limit(oap_space *space, uint32_t region, uint64_t limit);
 
 /* Finds room for so many units in at most most_pieces pieces, takes it for the owner and writes the
  * extents; returns their number, or 0 and changes nothing. */
 uint32_t oap_space_take(oap_space *space, uint32_t owner, uint64_t units, uint32_t most_pieces,
                         uint32_t extents[OAP_MAX_PIECES]);
 
-/* Gives an extent back and joins it with free neighbours; returns the free extent it is now part
- * of. Extents that were joined into others have no units any more. */
-uint32_t oap_space_give(oap_space *space, uint32_t extent);
+/* Gives an extent back, of a region with that limit, and joins it with its neighbours; returns the
+ * free extent that it, or what of it lies below the limit, is now part of; 0: none. *away gets the
+ * extent that the rest is now part of, or 0. Extents that were joined into others have no units any
+ * more. */
+uint32_t oap_space_give(oap_space *space, uint32_t extent, uint64_t limit, uint32_t *away);
+
+/* Units in extents that belong to chunks. */
+static inline uint64_t oap_space_used(const oap_space *space) {
+  return space->all_units - space->free_units - space->away_units;
+}
 
 /* NULL, or what is wrong with bins, bitmap or extents. */
 const char *oap_space_validate(const oap_space *space);

@@ -8,6 +8,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define CAPACITY (UINT64_C(1) << 20)
@@ -100,13 +101,13 @@ static void locks_of_arenas(void) {
   for (int retire = 0; retire < 2; retire++) {
     oap_arena arena;
     oap_options options = {.medium = OAP_DRAM};
-    CHECK(oap_arena_map(&arena, &options, 0, CAPACITY) == 0 && arena.lock == -1);
-    arena.lock = open(name, O_RDWR | O_CLOEXEC);
-    CHECK(arena.lock >= 0 && flock(arena.lock, LOCK_EX | LOCK_NB) == 0);
+    CHECK(oap_arena_open(&arena, &options, 0, CAPACITY, CAPACITY) == 0 && arena.file == -1);
+    arena.file = open(name, O_RDWR | O_CLOEXEC);
+    CHECK(arena.file >= 0 && flock(arena.file, LOCK_EX | LOCK_NB) == 0);
     CHECK(flock(other, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK);
     CHECK(retire == 0 || oap_arena_empty(&arena) == 0);
     CHECK((flock(other, LOCK_EX | LOCK_NB) == 0) == (retire == 1));
-    oap_arena_unmap(&arena);
+    oap_arena_close(&arena);
     CHECK(flock(other, LOCK_EX | LOCK_NB) == 0 && flock(other, LOCK_UN) == 0);
   }
   CHECK(close(other) == 0 && unlink(name) == 0);
@@ -130,6 +131,12 @@ static oap_pool *open_anonymous(uint64_t capacity) {
   oap_options options = {.capacity = capacity};
   CHECK(oap_pool_open(&options, &pool) == 0);
   return pool;
+}
+
+static uint64_t free_bytes(const char *path) {
+  struct statvfs system;
+  CHECK(statvfs(path, &system) == 0);
+  return system.f_bfree * system.f_frsize;
 }
 
 static void odd_sizes(void) {
@@ -177,6 +184,61 @@ static void chunks_that_cannot_fit(void) {
   CHECK(stats.evictions == 2 && stats.chunks == 3);
   CHECK(oap_pool_unpin(pool, &pinned[1]) == 0 && oap_pool_unpin(pool, &pinned[3]) == 0);
   CHECK(oap_pool_unpin(pool, &pinned[3]) == -EINVAL);
+  CHECK_VALID(pool);
+  CHECK(oap_pool_close(pool) == 0);
+}
+
+static void sizes_that_cannot_become(void) {
+  const uint64_t wrong[] = {0, 1, OAP_LEAST_CAPACITY - 1};
+  const uint64_t large[] = {CAPACITY * OAP_MOST_GROWTH + 4096, UINT64_C(1) << 46, UINT64_C(1) << 63,
+                            (UINT64_C(1) << 63) - 1, UINT64_MAX};
+  oap_pool *pool = open_anonymous(CAPACITY);
+  oap_key key = key_numbered(1, 0, 0);
+  CHECK(chunk_put(pool, &key, CAPACITY) == 0);
+  for (int i = 0; i < 3; i++) {
+    CHECK(oap_pool_resize(pool, wrong[i]) == -EINVAL);
+  }
+  for (int i = 0; i < 5; i++) {
+    CHECK(oap_pool_resize(pool, large[i]) == -EFBIG);
+  }
+  CHECK(oap_pool_is_held(pool, &key)); /* a refusal changes nothing */
+  CHECK(oap_pool_resize(pool, CAPACITY * OAP_MOST_GROWTH) == 0);
+  CHECK(oap_pool_is_held(pool, &key));
+  oap_key large_key = key_numbered(2, 0, 0);
+  CHECK(chunk_put(pool, &large_key, CAPACITY * (OAP_MOST_GROWTH - 1)) == 0);
+  CHECK_VALID(pool);
+  /* One pinned where the pool no longer is. */
+  oap_chunk chunk;
+  CHECK(oap_pool_pin(pool, &large_key, &chunk) == 0);
+  CHECK(oap_pool_resize(pool, CAPACITY) == 0);
+  CHECK_VALID(pool);
+  CHECK(oap_pool_is_held(pool, &key) && !oap_pool_is_held(pool, &large_key));
+  CHECK(chunk_is_right(&large_key, &chunk));
+  oap_stats stats;
+  oap_pool_stats(pool, &stats);
+  CHECK(stats.capacity_bytes == CAPACITY && stats.used_bytes == CAPACITY * OAP_MOST_GROWTH);
+  CHECK(oap_pool_unpin(pool, &chunk) == 0);
+  oap_pool_stats(pool, &stats);
+  CHECK(stats.used_bytes == CAPACITY && stats.drops == 1 && stats.evictions == 0);
+  CHECK_VALID(pool);
+  CHECK(oap_pool_close(pool) == 0);
+}
+
+/* Disk space comes and goes with the capacity. */
+static void files_that_grow(void) {
+  const char *shm = "/dev/shm";
+  oap_options options = {
+      .capacity = 16 * CAPACITY, .medium = OAP_FILE, .paths = &shm, .path_count = 1};
+  oap_pool *pool;
+  CHECK(oap_pool_open(&options, &pool) == 0);
+  uint64_t opened = free_bytes(shm);
+  CHECK(oap_pool_resize(pool, 64 * CAPACITY) == 0);
+  CHECK(opened - free_bytes(shm) > 40 * CAPACITY);
+  oap_key key = key_numbered(1, 0, 0);
+  CHECK(chunk_put(pool, &key, 40 * CAPACITY) == 0);
+  CHECK(oap_pool_resize(pool, 16 * CAPACITY) == 0);
+  CHECK(free_bytes(shm) + 8 * CAPACITY > opened);
+  CHECK(!oap_pool_is_held(pool, &key));
   CHECK_VALID(pool);
   CHECK(oap_pool_close(pool) == 0);
 }
@@ -243,6 +305,8 @@ int main(int argc, char **argv) {
   nodes();
   odd_sizes();
   chunks_that_cannot_fit();
+  sizes_that_cannot_become();
+  files_that_grow();
   slots_that_run_out();
   chunks_larger_than_a_window();
   chunks_that_are_not_held();

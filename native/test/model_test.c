@@ -8,6 +8,7 @@
 #define COLUMNS 24
 #define KEYS (FILES * COLUMNS)
 #define HELD 40
+#define STRIPE (UINT64_C(1) << 21) /* address space comes in such steps */
 
 typedef struct held {
   uint32_t key;
@@ -19,7 +20,9 @@ typedef struct held {
 typedef struct model {
   oap_pool *pool;
   uint64_t random;
-  uint64_t capacity;
+  uint64_t capacity; /* of each shard */
+  uint64_t most;     /* that it can become */
+  unsigned shards;
   uint64_t bytes[KEYS]; /* of the published chunk; 0: none was published, or it was dropped */
   held held[HELD];
   unsigned held_count;
@@ -139,6 +142,44 @@ static void drop_file(model *m, uint32_t file) {
   CHECK(oap_pool_drop_file(m->pool, key.file_high, key.file_low) == known);
 }
 
+/* Whether a reservation is still one that others wait for; the answer may evict chunks. */
+static bool is_loading(model *m, const oap_key *key) {
+  oap_chunk chunk;
+  int result = oap_pool_reserve(m->pool, key, 1, &chunk);
+  if (result == 0) {
+    CHECK(oap_pool_abandon(m->pool, &chunk) == 0);
+  }
+  return result == -EINPROGRESS;
+}
+
+/* What is in use may have been dropped, but only if the pool shrank, and it can still be read. */
+static void resize(model *m) {
+  uint64_t capacity = OAP_LEAST_CAPACITY + 4096 * random_below(&m->random, 200);
+  if (random_below(&m->random, 20) == 0) {
+    CHECK(oap_pool_resize(m->pool, (m->most + 4096) * m->shards) == -EFBIG);
+    CHECK(oap_pool_resize(m->pool, OAP_LEAST_CAPACITY * m->shards - 1) == -EINVAL);
+    return;
+  }
+  capacity = capacity > m->most ? m->most : capacity;
+  bool shrinks = capacity < m->capacity;
+  CHECK(oap_pool_resize(m->pool, capacity * m->shards + random_below(&m->random, 4096)) == 0);
+  CHECK_VALID(m->pool);
+  m->capacity = capacity;
+  for (unsigned i = 0; i < m->held_count; i++) {
+    held *h = &m->held[i];
+    oap_key key = key_of(h->key);
+    CHECK(chunk_is_right(&key, &h->chunk));
+    if (!h->dropped && !(h->reserved ? is_loading(m, &key) : oap_pool_is_held(m->pool, &key))) {
+      CHECK(shrinks);
+      h->dropped = true;
+      m->bytes[h->key] = 0;
+    }
+  }
+  oap_stats stats;
+  oap_pool_stats(m->pool, &stats);
+  CHECK(stats.capacity_bytes == capacity * m->shards);
+}
+
 static void operate(model *m) {
   uint32_t k = (uint32_t)random_below(&m->random, KEYS);
   uint64_t choice = random_below(&m->random, 1000);
@@ -150,6 +191,8 @@ static void operate(model *m) {
     pin(m, k);
   } else if (choice < 990) {
     drop(m, k);
+  } else if (choice < 994) {
+    resize(m);
   } else if (choice < 999) {
     drop_file(m, k / COLUMNS);
   } else {
@@ -188,17 +231,16 @@ static void check_totals(const model *m) {
   CHECK(stats.chunks == held_chunks);
   check_snapshot(m, held_chunks);
   CHECK((stats.pinned_chunks == 0) == (m->held_count == 0));
-  CHECK(stats.pinned_bytes <= stats.used_bytes && stats.used_bytes <= stats.capacity_bytes);
+  CHECK(stats.pinned_bytes <= stats.used_bytes);
+  CHECK(m->held_count > 0 || stats.used_bytes <= stats.capacity_bytes);
 }
 
 static void run(uint64_t seed, const char *policy) {
   model m = {.random = seed};
   m.capacity = (UINT64_C(1) << 16) + 4096 * random_below(&m.random, 64);
-  oap_options options = {.capacity = m.capacity, .policy = policy};
-  if (random_below(&m.random, 4) == 0) {
-    options.shards = 2;
-    options.capacity = m.capacity * 2;
-  }
+  m.shards = random_below(&m.random, 4) == 0 ? 2 : 1;
+  m.most = (m.capacity * OAP_MOST_GROWTH + STRIPE - 1) / STRIPE * STRIPE;
+  oap_options options = {.capacity = m.capacity * m.shards, .policy = policy, .shards = m.shards};
   CHECK(oap_pool_open(&options, &m.pool) == 0);
   for (int i = 0; i < 600; i++) {
     operate(&m);
@@ -222,6 +264,7 @@ static void run(uint64_t seed, const char *policy) {
     oap_key key = key_of(0);
     CHECK(oap_pool_retire(m.pool) == 0);
     CHECK(oap_pool_reserve(m.pool, &key, 1, &none) == -ESHUTDOWN);
+    CHECK(oap_pool_resize(m.pool, m.capacity * m.shards) == -ESHUTDOWN);
     CHECK(oap_pool_pin(m.pool, &key, &none) == -ENOENT);
   }
   CHECK(oap_pool_close(m.pool) == 0);

@@ -18,6 +18,7 @@
 static oap_pool *pool;
 static _Atomic uint64_t all_hits;
 static _Atomic bool retired;
+static _Atomic int working;
 static uint64_t operations;
 
 static oap_key key_of(uint64_t k) { return key_numbered(k / 8, 0, (uint32_t)(k % 8)); }
@@ -68,7 +69,25 @@ static void *work(void *seed) {
     }
   }
   atomic_fetch_add(&all_hits, hits);
+  atomic_fetch_sub(&working, 1);
   return NULL;
+}
+
+/* Grows and shrinks the pool, never below what run opened it with, while others are at work. */
+static void resize_meanwhile(uint64_t least) {
+  uint64_t random = check_seed;
+  uint64_t capacity = 0;
+  while (atomic_load(&working) > 0) {
+    capacity = least + random_below(&random, 1024) * 4096;
+    CHECK(oap_pool_resize(pool, capacity) == 0);
+    for (uint64_t pauses = random_below(&random, 100); pauses > 0; pauses--) {
+      sched_yield();
+    }
+  }
+  oap_stats stats;
+  oap_pool_stats(pool, &stats);
+  CHECK(capacity - stats.capacity_bytes < 4096 * 4);
+  CHECK(stats.used_bytes <= stats.capacity_bytes);
 }
 
 static void run(const char *policy, unsigned shards) {
@@ -77,10 +96,12 @@ static void run(const char *policy, unsigned shards) {
   pthread_t threads[THREADS];
   uint64_t seeds[THREADS];
   all_hits = 0;
+  working = THREADS;
   for (uint64_t t = 0; t < THREADS; t++) {
     seeds[t] = check_seed + t * 1000;
     CHECK(pthread_create(&threads[t], NULL, work, &seeds[t]) == 0);
   }
+  resize_meanwhile(options.capacity);
   for (int t = 0; t < THREADS; t++) {
     CHECK(pthread_join(threads[t], NULL) == 0);
   }

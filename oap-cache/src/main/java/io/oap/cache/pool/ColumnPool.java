@@ -113,11 +113,42 @@ public final class ColumnPool implements AutoCloseable {
         + where
         + ": "
         + advice
-        + " ("
-        + NativePool.errorText(error)
-        + ", errno "
-        + error
-        + ")";
+        + reason(error);
+  }
+
+  /**
+   * Changes the capacity of a pool in use, to at most eight times what it was opened with.
+   *
+   * <p>Growing takes the memory or disk space at once. Shrinking gives memory back to the system:
+   * chunks that lie in it are evicted; those in use are dropped, read on by whoever holds them, and
+   * their memory goes back with the last pin.
+   *
+   * @param bytes as {@link PoolOptions#capacityBytes}
+   * @throws PoolException when the pool cannot have that capacity, or is closed; it is as before
+   */
+  public void resize(long bytes) throws PoolException {
+    int error = -NativePool.resize(pool, bytes);
+    Reference.reachabilityFence(this);
+    String advice =
+        switch (error) {
+          case 0 -> null;
+          case Errno.EINVAL -> "that is less than 64 KiB in each of its parts";
+          case Errno.EFBIG ->
+              "a pool grows to eight times what it was opened with, and no further than its"
+                  + " devices, file systems and address space go; open one of that size instead";
+          case Errno.ENOSPC -> "there is no room for it on a path";
+          case Errno.ENOMEM -> "there is not that much memory";
+          case Errno.ESHUTDOWN -> "it is closed";
+          default -> "the system refused it";
+        };
+    if (advice != null) {
+      throw new PoolException(
+          error, "Cannot resize the pool to " + bytes + " bytes: " + advice + reason(error));
+    }
+  }
+
+  private static String reason(int error) {
+    return " (" + NativePool.errorText(error) + ", errno " + error + ")";
   }
 
   /**
@@ -341,12 +372,6 @@ public final class ColumnPool implements AutoCloseable {
   private static PoolException fault(String what, int error) {
     return new PoolException(
         error,
-        "The pool cannot "
-            + what
-            + ": "
-            + NativePool.errorText(error)
-            + " (errno "
-            + error
-            + "); this is a defect of OAP, please report it");
+        "The pool cannot " + what + reason(error) + "; this is a defect of OAP, please report it");
   }
 }

@@ -32,6 +32,8 @@ final class NativePool {
 
   static native int close(long pool);
 
+  static native int resize(long pool, long capacity);
+
   static native ByteBuffer window(long pool, int i);
 
   static native int reserve(

@@ -4,7 +4,8 @@ package io.oap.cache.pool;
  * Figures of a pool since it was opened, at one moment; exact when no other thread uses it.
  *
  * @param capacityBytes bytes for chunks
- * @param usedBytes bytes that belong to chunks, with what rounding to 64 adds
+ * @param usedBytes bytes that belong to chunks, with what rounding to 64 adds; more than the
+ *     capacity while chunks are in use where the pool was before it shrank
  * @param pinnedBytes bytes of chunks that are pinned at least once, or reserved
  * @param pinnedChunks how many those are
  * @param chunks published and not dropped
@@ -12,9 +13,9 @@ package io.oap.cache.pool;
  * @param misses calls of pin that did not
  * @param publishes chunks published
  * @param abandons reservations given back
- * @param evictions chunks removed to make room
+ * @param evictions chunks removed to make room, or because the pool shrank
  * @param evictedBytes their bytes
- * @param drops chunks removed by drop and clear
+ * @param drops chunks removed by drop and clear, or in use when the pool shrank
  * @param refusedPresent reservations answered PRESENT
  * @param refusedLoading reservations answered LOADING
  * @param refusedNoRoom reservations answered NO_ROOM

@@ -144,6 +144,13 @@ class ColumnPoolModelTest {
         Callable<Long> worker = () -> loadAndRead(pool, random);
         results.add(threads.submit(worker));
       }
+      Random sizes = new Random(seed);
+      while (!results.stream().allMatch(Future::isDone)) {
+        pool.resize(CAPACITY + sizes.nextInt(CAPACITY));
+        Thread.yield();
+      }
+      pool.resize(CAPACITY);
+      assertTrue(pool.stats().usedBytes() <= CAPACITY, pool.stats().toString());
       long hits = 0;
       for (Future<Long> result : results) {
         hits += result.get();

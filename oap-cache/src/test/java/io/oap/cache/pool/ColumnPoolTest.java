@@ -183,6 +183,40 @@ class ColumnPoolTest {
   }
 
   @Test
+  void resizedPool_holdsMore_andLess() {
+    put(key(1, 0), (int) CAPACITY, 1);
+    pool.resize(4 * CAPACITY);
+    assertEquals(4 * CAPACITY, pool.stats().capacityBytes());
+    put(key(2, 0), (int) (3 * CAPACITY), 2);
+    assertTrue(pool.isHeld(key(1, 0)));
+    try (Pin pin = pool.pin(key(2, 0))) {
+      pool.resize(CAPACITY);
+      pool.validate();
+      assertFalse(pool.isHeld(key(2, 0)));
+      assertEquals(2, pin.piece(pin.pieces() - 1).get(0));
+      assertEquals(4 * CAPACITY, pool.stats().usedBytes());
+    }
+    assertEquals(CAPACITY, pool.stats().usedBytes());
+    assertTrue(pool.isHeld(key(1, 0)));
+  }
+
+  @Test
+  void resize_thatCannotBe_saysWhy() {
+    PoolException small = assertThrows(PoolException.class, () -> pool.resize(65535));
+    assertEquals(Errno.EINVAL, small.errno());
+    assertTrue(small.getMessage().contains("65535 bytes"), small.getMessage());
+    assertEquals(
+        Errno.EFBIG, assertThrows(PoolException.class, () -> pool.resize(1L << 40)).errno());
+    assertEquals(
+        Errno.EFBIG, assertThrows(PoolException.class, () -> pool.resize(Long.MIN_VALUE)).errno());
+    ColumnPool closed = ColumnPool.open(PoolOptions.anonymous(CAPACITY));
+    closed.close();
+    assertEquals(
+        Errno.ESHUTDOWN, assertThrows(PoolException.class, () -> closed.resize(CAPACITY)).errno());
+    assertEquals(CAPACITY, pool.stats().capacityBytes());
+  }
+
+  @Test
   void snapshot_listsWhatIsPublished() {
     put(key(1, 0), 100, 1);
     put(key(2, 7), 200, 2);
