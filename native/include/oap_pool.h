@@ -84,8 +84,12 @@ typedef struct oap_options {
   uint32_t path_count;      /* at most OAP_MAX_PATHS */
   bool interleave;          /* OAP_NODE: page by page over the nodes, instead of a part on each */
   uint64_t nodes;           /* OAP_NODE: bit n is node n; 0: the node this thread runs on */
-  const char *policy;       /* "s3fifo", "generations" or "lru"; NULL: the first */
-  uint32_t shards;          /* independent parts, a power of two; 0: chosen by capacity */
+  bool prefault; /* OAP_DRAM, OAP_NODE: a thread of low priority touches all memory, also what the
+                    pool grows by, so that no load waits for the system to find and clear it. Else
+                    it comes, and is resident, as it is first used. Pages that are not bound lie on
+                    the node of the thread that touches them. */
+  const char *policy; /* "s3fifo", "generations" or "lru"; NULL: the first */
+  uint32_t shards;    /* independent parts, a power of two; 0: chosen by capacity */
 } oap_options;
 
 #define OAP_LEAST_CAPACITY (UINT64_C(1) << 16)
@@ -187,6 +191,15 @@ uint64_t oap_pool_drop_file(oap_pool *pool, uint64_t file_high, uint64_t file_lo
 uint64_t oap_pool_clear(oap_pool *pool);
 
 void oap_pool_stats(oap_pool *pool, oap_stats *out);
+
+#define OAP_MOST_NODES 64
+
+/* Tells how many bytes of the pool's memory lie on each memory node, as numastat does of a process.
+ * Asks move_pages(2) about up to 4096 pages, spread evenly over the capacity, so that it is exact
+ * for a small pool, an estimate for a large one, and takes a millisecond for any. Pages that nobody
+ * has touched lie nowhere, nor do those the kernel gives no answer for, such as devices. ENOSYS: a
+ * kernel without nodes. EPERM: forbidden, as in some containers. */
+int oap_pool_nodes(oap_pool *pool, uint64_t bytes[OAP_MOST_NODES]);
 
 /* A number that grows whenever a chunk becomes visible or stops being so. */
 uint64_t oap_pool_content_version(oap_pool *pool);

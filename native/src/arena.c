@@ -199,6 +199,28 @@ void oap_arena_release(const oap_arena *arena, uint64_t offset, uint64_t bytes) 
   }
 }
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+/* For kernels before 5.14: an exchange of 0 for 0 changes nothing of what others write here, also
+ * where a chunk lies or lay; the sanitizers cannot know that. */
+__attribute__((no_sanitize("address", "thread"))) static void touch_pages(unsigned char *at,
+                                                                          uint64_t bytes) {
+  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+  for (uint64_t i = 0; i < bytes; i += page) {
+    unsigned char zero = 0;
+    __atomic_compare_exchange_n(at + i, &zero, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  }
+}
+
+void oap_arena_touch(const oap_arena *arena, uint64_t offset, uint64_t bytes) {
+  if (is_memory(arena) && madvise(arena->data + offset, bytes, MADV_POPULATE_WRITE) != 0 &&
+      errno == EINVAL) {
+    touch_pages(arena->data + offset, bytes);
+  }
+}
+
 /* After the mapping is gone, not before: the file is also the device's lock. */
 static void close_file(oap_arena *arena) {
   if (arena->file >= 0) {
@@ -233,9 +255,17 @@ void *oap_table_map(uint64_t bytes) {
     errno = -error;
     return NULL;
   }
-  /* Tables are sparse; a huge page per touched slot would undo that. */
+  /* Tables are sparse; where they are not, oap_table_use_huge is told. */
   madvise(table, bytes, MADV_NOHUGEPAGE);
   return table;
+}
+
+void oap_table_use_huge(void *from, uint64_t bytes) {
+  uintptr_t start = ((uintptr_t)from + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+  uintptr_t end = ((uintptr_t)from + bytes) / HUGE_PAGE * HUGE_PAGE;
+  if (start < end) {
+    madvise((void *)start, end - start, MADV_HUGEPAGE);
+  }
 }
 
 void oap_table_unmap(void *table, uint64_t bytes) {

@@ -39,6 +39,10 @@ int oap_arena_commit(oap_arena *arena, uint64_t offset, uint64_t from, uint64_t 
  * lost. They must be committed again before they are used. */
 void oap_arena_release(const oap_arena *arena, uint64_t offset, uint64_t bytes);
 
+/* Touches a range that is committed, in memory, so that its pages are there; others may use it
+ * meanwhile. Nothing for other media. */
+void oap_arena_touch(const oap_arena *arena, uint64_t offset, uint64_t bytes);
+
 void oap_arena_close(oap_arena *arena);
 
 /* Gives all memory back but keeps the addresses mapped. 0 or -errno. */
@@ -56,6 +60,9 @@ int oap_file_has_room(int file, uint64_t bytes);
 /* Memory for tables: all zero, used up only where touched; starts at a multiple of 2 MiB. NULL:
  * errno says why. */
 void *oap_table_map(uint64_t bytes);
+
+/* Lets a part of a table, filled without gaps or touched all over, lie in huge pages. */
+void oap_table_use_huge(void *from, uint64_t bytes);
 void oap_table_unmap(void *table, uint64_t bytes);
 
 /* Bytes of a table that occupy memory now. */

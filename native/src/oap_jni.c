@@ -50,8 +50,8 @@ static jlong native_address(JNIEnv *env, jclass class, jobject buffer) {
 /* paths is file names as bytes, because Java's strings are not, each ended by 0. On success the
  * pool's address stands in out[0]. */
 static jint native_open(JNIEnv *env, jclass class, jlong capacity, jint medium, jbyteArray paths,
-                        jint path_count, jlong nodes, jboolean interleave, jstring policy,
-                        jint shards, jlongArray out) {
+                        jint path_count, jlong nodes, jboolean interleave, jboolean prefault,
+                        jstring policy, jint shards, jlongArray out) {
   (void)class;
   if (path_count > OAP_MAX_PATHS) {
     return -EINVAL;
@@ -64,6 +64,7 @@ static jint native_open(JNIEnv *env, jclass class, jlong capacity, jint medium, 
       .path_count = (uint32_t)path_count,
       .interleave = interleave == JNI_TRUE,
       .nodes = (uint64_t)nodes,
+      .prefault = prefault == JNI_TRUE,
       .shards = (uint32_t)shards,
   };
   jint result = -ENOMEM; /* if the JVM cannot lend its bytes; an exception is pending */
@@ -187,6 +188,17 @@ static void native_stats(JNIEnv *env, jclass class, jlong pool, jlongArray out) 
   (*env)->SetLongArrayRegion(env, out, 0, sizeof(oap_stats) / sizeof(jlong), figures.numbers);
 }
 
+/* out takes OAP_MOST_NODES numbers. */
+static jint native_nodes(JNIEnv *env, jclass class, jlong pool, jlongArray out) {
+  (void)class;
+  uint64_t bytes[OAP_MOST_NODES];
+  jint result = oap_pool_nodes(pool_of(pool), bytes);
+  if (result == 0) {
+    (*env)->SetLongArrayRegion(env, out, 0, OAP_MOST_NODES, (const jlong *)bytes);
+  }
+  return result;
+}
+
 static jlong native_content_version(JNIEnv *env, jclass class, jlong pool) {
   (void)env, (void)class;
   return (jlong)oap_pool_content_version(pool_of(pool));
@@ -210,7 +222,7 @@ static const JNINativeMethod methods[] = {
     {"version", "()Ljava/lang/String;", (void *)native_version},
     {"errorText", "(I)Ljava/lang/String;", (void *)native_error_text},
     {"address", "(Ljava/nio/ByteBuffer;)J", (void *)native_address},
-    {"open", "(JI[BIJZLjava/lang/String;I[J)I", (void *)native_open},
+    {"open", "(JI[BIJZZLjava/lang/String;I[J)I", (void *)native_open},
     {"retire", "(J)I", (void *)native_retire},
     {"close", "(J)I", (void *)native_close},
     {"resize", "(JJ)I", (void *)native_resize},
@@ -225,6 +237,7 @@ static const JNINativeMethod methods[] = {
     {"dropFile", "(JJJ)J", (void *)native_drop_file},
     {"clear", "(J)J", (void *)native_clear},
     {"stats", "(J[J)V", (void *)native_stats},
+    {"nodes", "(J[J)I", (void *)native_nodes},
     {"contentVersion", "(J)J", (void *)native_content_version},
     {"snapshot", "(JJJJ)J", (void *)native_snapshot},
     {"validate", "(J)Ljava/lang/String;", (void *)native_validate},

@@ -1,14 +1,11 @@
 /* The pool: arenas, of which each shard has its part, and the way from a key to its shard. */
-#include "arena.h"
-#include "shard.h"
+#include "pool.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #define MOST_SHARDS 64
-#define MOST_ARENAS 64 /* one per node or path */
 
 /* A shard of its own pays from this many bytes on: below, a chunk could be too large a part. */
 #define BYTES_PER_SHARD (8 * OAP_WINDOW_BYTES)
@@ -18,20 +15,6 @@
 #define MOST_CAPACITY (UINT64_C(1) << 47)
 
 #define HUGE_PAGE (UINT64_C(2) << 20)
-
-struct oap_pool {
-  oap_arena arenas[MOST_ARENAS];
-  uint32_t arena_count;
-  pthread_mutex_t resizing; /* guards part, ever and retired */
-  uint64_t part;            /* bytes in use of each shard's stripe in each arena */
-  uint64_t ever;            /* the most that part ever was */
-  bool retired;
-  uint64_t window_count;
-  unsigned char **windows;
-  uint32_t shard_count;
-  unsigned shard_shift; /* of the hash; its top bits choose the shard */
-  oap_shard *shards;
-};
 
 const char *oap_pool_version(void) { return OAP_VERSION; }
 
@@ -48,40 +31,11 @@ static oap_shard *shard_of(const oap_pool *pool, uint64_t hash) {
   return &pool->shards[hash >> 1 >> pool->shard_shift];
 }
 
-/* Each shard has a stripe of every arena, of which it uses the first part. */
-static uint64_t stripe_of(const oap_pool *pool, const oap_arena *arena) {
-  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-  return arena->bytes / pool->shard_count / page * page;
-}
-
-/* Makes the first bytes of each stripe usable, up to part. */
-static int commit(oap_pool *pool, uint64_t part) {
-  int error = 0;
-  for (uint32_t a = 0; error == 0 && a < pool->arena_count; a++) {
-    error = oap_arena_has_room(&pool->arenas[a], (part - pool->part) * pool->shard_count);
-  }
-  for (uint32_t a = 0; error == 0 && a < pool->arena_count; a++) {
-    oap_arena *arena = &pool->arenas[a];
-    for (uint32_t i = 0; error == 0 && i < pool->shard_count; i++) {
-      error = oap_arena_commit(arena, i * stripe_of(pool, arena), pool->part, pool->ever, part);
-    }
-  }
-  return error;
-}
-
-static void use(oap_pool *pool, uint64_t part) {
-  pool->part = part;
-  pool->ever = part > pool->ever ? part : pool->ever;
-  for (uint32_t i = 0; i < pool->shard_count; i++) {
-    oap_shard_resize(&pool->shards[i], part);
-  }
-}
-
 static int open_shards(oap_pool *pool, uint64_t part, const oap_policy *policy) {
   for (uint32_t i = 0; i < pool->shard_count; i++) {
-    oap_range ranges[MOST_ARENAS];
+    oap_range ranges[OAP_MOST_ARENAS];
     for (uint32_t a = 0; a < pool->arena_count; a++) {
-      uint64_t stripe = stripe_of(pool, &pool->arenas[a]);
+      uint64_t stripe = oap_stripe_of(pool, &pool->arenas[a]);
       ranges[a] = (oap_range){.position = pool->arenas[a].position + stripe * i, .bytes = stripe};
     }
     int error = oap_shard_open(&pool->shards[i], i, ranges, pool->arena_count, part, pool->arenas,
@@ -94,12 +48,14 @@ static int open_shards(oap_pool *pool, uint64_t part, const oap_policy *policy) 
 }
 
 static void free_pool(oap_pool *pool) {
+  oap_prefault_stop(pool);
   for (uint32_t i = 0; pool->shards != NULL && i < pool->shard_count; i++) {
     oap_shard_close(&pool->shards[i]);
   }
   for (uint32_t i = 0; i < pool->arena_count; i++) {
     oap_arena_close(&pool->arenas[i]);
   }
+  pthread_cond_destroy(&pool->changed);
   pthread_mutex_destroy(&pool->resizing);
   free(pool->shards);
   free(pool->windows);
@@ -139,13 +95,13 @@ static int build(oap_pool *pool, const oap_options *options, uint64_t part, uint
   }
   int error = open_arenas(pool, options, part, stripe);
   if (error == 0) {
-    error = commit(pool, part);
+    error = oap_pool_commit(pool, part);
   }
   if (error == 0) {
     error = open_shards(pool, part, policy);
   }
   if (error == 0) {
-    use(pool, part);
+    oap_pool_use(pool, part);
   }
   return error;
 }
@@ -158,28 +114,22 @@ static int open_parts(const oap_options *options, uint32_t arenas, uint32_t shar
   if (pool == NULL) {
     return -ENOMEM;
   }
-  int error = -pthread_mutex_init(&pool->resizing, NULL);
-  if (error != 0) {
-    free(pool);
-    return error;
-  }
+  pool->resizing = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+  pool->changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
   pool->arena_count = arenas;
   pool->shard_count = shards;
   pool->shard_shift = 63 - (unsigned)__builtin_ctz(shards);
   uint64_t stripe = (growth * part + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-  error = build(pool, options, part, stripe, policy);
+  int error = build(pool, options, part, stripe, policy);
+  if (error == 0 && options->prefault) {
+    error = oap_prefault_start(pool);
+  }
   if (error != 0) {
     free_pool(pool);
     return error;
   }
   *out = pool;
   return 0;
-}
-
-/* What of a capacity each shard uses in each arena. */
-static uint64_t part_of(uint64_t capacity, uint32_t arenas, uint32_t shards) {
-  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-  return arenas == 0 ? 0 : capacity / arenas / shards / page * page;
 }
 
 int oap_pool_open(const oap_options *options, oap_pool **out) {
@@ -189,7 +139,7 @@ int oap_pool_open(const oap_options *options, oap_pool **out) {
   if (policy == NULL || shards > MOST_SHARDS || (shards & (shards - 1)) != 0) {
     return -EINVAL;
   }
-  uint64_t part = part_of(options->capacity, arenas, shards);
+  uint64_t part = oap_part_of(options->capacity, arenas, shards);
   if (part < OAP_LEAST_CAPACITY) {
     return -EINVAL;
   }
@@ -200,31 +150,6 @@ int oap_pool_open(const oap_options *options, oap_pool **out) {
   if (error == -ENOMEM || error == -EFBIG) { /* limits of addresses or of file sizes */
     error = open_parts(options, arenas, shards, part, 1, policy, out);
   }
-  return error;
-}
-
-int oap_pool_resize(oap_pool *pool, uint64_t capacity) {
-  uint64_t part = part_of(capacity, pool->arena_count, pool->shard_count);
-  if (part < OAP_LEAST_CAPACITY) {
-    return -EINVAL;
-  }
-  pthread_mutex_lock(&pool->resizing);
-  int error = pool->retired ? -ESHUTDOWN : 0;
-  for (uint32_t a = 0; error == 0 && a < pool->arena_count; a++) {
-    error = part > stripe_of(pool, &pool->arenas[a]) ? -EFBIG : 0;
-  }
-  uint64_t touched = part > pool->ever ? part : pool->ever;
-  if (error == 0) {
-    error = part > pool->part ? commit(pool, part) : 0;
-    if (error == 0) {
-      use(pool, part);
-    }
-    /* What the pool shrank by, or what it got of a growth that failed. */
-    for (uint32_t i = 0; i < pool->shard_count; i++) {
-      oap_shard_release(&pool->shards[i], touched);
-    }
-  }
-  pthread_mutex_unlock(&pool->resizing);
   return error;
 }
 
@@ -263,9 +188,13 @@ static int retire(oap_pool *pool) {
 }
 
 int oap_pool_retire(oap_pool *pool) {
-  pthread_mutex_lock(&pool->resizing);
-  int error = pool->retired ? 0 : retire(pool);
-  pthread_mutex_unlock(&pool->resizing);
+  oap_pool_lock(pool);
+  bool was_retired = pool->retired;
+  int error = was_retired ? 0 : retire(pool);
+  oap_pool_unlock(pool);
+  if (error == 0 && !was_retired) {
+    oap_prefault_stop(pool);
+  }
   return error;
 }
 

@@ -62,7 +62,7 @@ static table_plan plan_tables(uint64_t commonly, uint64_t most, uint32_t ranges)
   t.ghosts = power_of_two_at_least(slots / SLOTS_PER_GHOST);
   t.words = power_of_two_at_least(slots / SLOTS_PER_SKETCH_WORD);
 
-  t.extents_at = (t.slots + 1) * sizeof(oap_slot);
+  t.extents_at = round_up((t.slots + 1) * sizeof(oap_slot), 4096);
   t.heads_at = round_up(t.extents_at + t.extents * sizeof(oap_extent), 4096);
   t.files_at = round_up(t.heads_at + t.heads * sizeof(uint32_t), 4096);
   t.ghosts_at = round_up(t.files_at + t.file_heads * sizeof(uint32_t), 4096);
@@ -98,6 +98,19 @@ static void place_tables(oap_shard *shard, char *table, const table_plan *t) {
   oap_space_init(&shard->space, (oap_extent *)(table + t->extents_at), (uint32_t)t->extents);
 }
 
+/* Slots and extents are huge from some on, the tables in between if they fill a huge page at all:
+ * then at most a small part of them is memory that is not needed. */
+static void use_huge_tables(char *table, const table_plan *t) {
+  const uint64_t small = UINT64_C(4) << 20;
+  if (t->extents_at > small) {
+    oap_table_use_huge(table + small, t->extents_at - small);
+  }
+  if (t->heads_at - t->extents_at > small) {
+    oap_table_use_huge(table + t->extents_at + small, t->heads_at - t->extents_at - small);
+  }
+  oap_table_use_huge(table + t->heads_at, t->ring_at - t->heads_at);
+}
+
 int oap_shard_open(oap_shard *shard, uint32_t number, const oap_range *ranges, uint32_t count,
                    uint64_t part, const struct oap_arena *arenas, const oap_policy *policy,
                    unsigned char *const *windows) {
@@ -112,6 +125,7 @@ int oap_shard_open(oap_shard *shard, uint32_t number, const oap_range *ranges, u
     return -errno;
   }
   place_tables(shard, table, &tables);
+  use_huge_tables(table, &tables);
   memcpy(table + tables.ranges_at, ranges, count * sizeof(*ranges));
   shard->number = number;
   shard->range_count = count;
@@ -218,8 +232,14 @@ void oap_shard_stats(oap_shard *shard, oap_stats *sum) {
   sum->refused_too_large += counted->refused_too_large;
   sum->refused_not_admitted += counted->refused_not_admitted;
   sum->ghost_reserves += shard->order.ghost_reserves;
+  uint64_t slots = (shard->slot_top + 1) * sizeof(oap_slot);
+  uint64_t extents = (shard->space.top + 1) * sizeof(oap_extent);
   pthread_mutex_unlock(&shard->lock);
-  sum->metadata_bytes += sizeof(*shard) + oap_table_resident(shard->table, shard->table_bytes);
+  char *end = (char *)shard->table + shard->table_bytes;
+  char *heads = (char *)shard->index.heads;
+  sum->metadata_bytes += sizeof(*shard) + oap_table_resident(shard->slots, slots) +
+                         oap_table_resident(shard->space.extents, extents) +
+                         oap_table_resident(heads, (uint64_t)(end - heads));
 }
 
 static const char *validate_slot(oap_shard *shard, uint32_t number, uint64_t *used_units) {

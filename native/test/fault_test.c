@@ -126,6 +126,45 @@ static void nodes(void) {
   }
 }
 
+static uint64_t bytes_on_nodes(oap_pool *pool) {
+  uint64_t bytes[OAP_MOST_NODES];
+  CHECK(oap_pool_nodes(pool, bytes) == 0);
+  uint64_t sum = 0;
+  for (int n = 0; n < OAP_MOST_NODES; n++) {
+    sum += bytes[n];
+  }
+  return sum;
+}
+
+/* The prefault thread brings all memory, what the pool grows by too; the chunks stay right. */
+static void memory_in_advance(void) {
+  oap_options options = {.capacity = 32 * CAPACITY, .shards = 2, .prefault = true};
+  oap_pool *pool;
+  CHECK(oap_pool_open(&options, &pool) == 0);
+  oap_key key = key_numbered(1, 0, 0);
+  CHECK(chunk_put(pool, &key, CAPACITY) == 0);
+  uint64_t none[OAP_MOST_NODES];
+  bool can_tell = oap_pool_nodes(pool, none) == 0;
+  uint64_t waited = 0;
+  for (uint64_t capacity = options.capacity; capacity <= 4 * options.capacity; capacity *= 2) {
+    CHECK(oap_pool_resize(pool, capacity) == 0);
+    while (can_tell && bytes_on_nodes(pool) < capacity) {
+      CHECK(++waited < 60000);
+      usleep(1000); /* until the thread has come so far */
+    }
+  }
+  CHECK(oap_pool_resize(pool, options.capacity) == 0);
+  CHECK(!can_tell || bytes_on_nodes(pool) <= options.capacity);
+  oap_chunk chunk;
+  if (oap_pool_pin(pool, &key, &chunk) == 0) {
+    CHECK(chunk_is_right(&key, &chunk) && oap_pool_unpin(pool, &chunk) == 0);
+  }
+  CHECK(oap_pool_retire(pool) == 0);
+  CHECK(!can_tell || bytes_on_nodes(pool) == 0);
+  CHECK(oap_pool_close(pool) == 0);
+  CHECK(opens(options) == 0); /* and at once: the thread does not outlive it */
+}
+
 static oap_pool *open_anonymous(uint64_t capacity) {
   oap_pool *pool;
   oap_options options = {.capacity = capacity};
@@ -303,6 +342,7 @@ int main(int argc, char **argv) {
   places_that_cannot_be();
   locks_of_arenas();
   nodes();
+  memory_in_advance();
   odd_sizes();
   chunks_that_cannot_fit();
   sizes_that_cannot_become();

@@ -91,7 +91,8 @@ static void resize_meanwhile(uint64_t least) {
 }
 
 static void run(const char *policy, unsigned shards) {
-  oap_options options = {.capacity = CAPACITY * shards, .policy = policy, .shards = shards};
+  oap_options options = {
+      .capacity = CAPACITY * shards, .policy = policy, .shards = shards, .prefault = shards > 1};
   CHECK(oap_pool_open(&options, &pool) == 0);
   pthread_t threads[THREADS];
   uint64_t seeds[THREADS];

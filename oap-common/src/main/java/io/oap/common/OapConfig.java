@@ -86,6 +86,15 @@ public final class OapConfig {
               + "on.",
           OapConfig::parseNodes);
 
+  public static final ConfigEntry<Boolean> POOL_PREFAULT =
+      bool(
+          "spark.oap.pool.prefault",
+          false,
+          Scope.STATIC,
+          "Whether a thread of low priority touches all memory of the pool in the background, for "
+              + "spark.oap.pool.medium=dram or node, so that no task waits for the system to find "
+              + "and clear it. Otherwise memory is taken as it is first used.");
+
   public static final ConfigEntry<String> POOL_POLICY =
       choice(
           "spark.oap.pool.policy",
@@ -103,6 +112,7 @@ public final class OapConfig {
           POOL_PATH,
           POOL_MEDIUM,
           POOL_NODES,
+          POOL_PREFAULT,
           POOL_POLICY);
 
   private OapConfig() {}

@@ -12,6 +12,8 @@ import java.nio.charset.Charset;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
 
 /**
  * A fixed amount of off-heap memory that holds column chunks; the Java face of
@@ -27,6 +29,8 @@ public final class ColumnPool implements AutoCloseable {
 
   /** Size of a C oap_held, and how many of them one buffer takes. */
   private static final int HELD_BYTES = 40;
+
+  private static final int MOST_NODES = 64;
 
   private static final long MOST_LISTED = Integer.MAX_VALUE / HELD_BYTES - 1;
 
@@ -68,6 +72,7 @@ public final class ColumnPool implements AutoCloseable {
             options.paths().size(),
             options.nodes(),
             options.interleaved(),
+            options.prefaulted(),
             options.policy(),
             options.shards(),
             pool);
@@ -253,6 +258,24 @@ public final class ColumnPool implements AutoCloseable {
     NativePool.stats(pool, figures);
     Reference.reachabilityFence(this);
     return PoolStats.of(figures);
+  }
+
+  /**
+   * How many bytes of the pool's memory lie on each memory node, by node number; an estimate for a
+   * large pool. Pages that were never touched are on none, and devices tell of none. Empty when the
+   * system does not tell. Takes a millisecond or so.
+   */
+  public SortedMap<Integer, Long> bytesOnNodes() {
+    long[] bytes = new long[MOST_NODES];
+    int error = NativePool.nodes(pool, bytes);
+    Reference.reachabilityFence(this);
+    SortedMap<Integer, Long> nodes = new TreeMap<>();
+    for (int node = 0; error == 0 && node < MOST_NODES; node++) {
+      if (bytes[node] > 0) {
+        nodes.put(node, bytes[node]);
+      }
+    }
+    return nodes;
   }
 
   /** A number that grows whenever a chunk becomes visible or stops being so. */

@@ -24,6 +24,7 @@ final class NativePool {
       int pathCount,
       long nodes,
       boolean interleaved,
+      boolean prefaulted,
       String policy,
       int shards,
       long[] out);
@@ -64,6 +65,8 @@ final class NativePool {
   static native long clear(long pool);
 
   static native void stats(long pool, long[] out);
+
+  static native int nodes(long pool, long[] out);
 
   static native long contentVersion(long pool);
 

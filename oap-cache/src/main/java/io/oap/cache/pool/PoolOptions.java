@@ -20,6 +20,8 @@ import java.util.function.Function;
  *     opening thread runs on
  * @param interleaved whether {@link Medium#NODE} spreads page by page over the nodes instead of
  *     placing a part on each
+ * @param prefaulted whether a thread touches all memory in the background ({@link Medium#DRAM},
+ *     {@link Medium#NODE}); else it comes as it is first used
  * @param policy which chunks are evicted: "s3fifo" (the default, also for null), "generations" or
  *     "lru"
  * @param shards independent parts, a power of two, or 0 to choose by capacity
@@ -30,6 +32,7 @@ public record PoolOptions(
     List<Path> paths,
     long nodes,
     boolean interleaved,
+    boolean prefaulted,
     String policy,
     int shards) {
 
@@ -51,7 +54,7 @@ public record PoolOptions(
 
   /** A pool in anonymous memory. */
   public static PoolOptions anonymous(long capacityBytes) {
-    return new PoolOptions(capacityBytes, Medium.DRAM, List.of(), 0, false, null, 0);
+    return new PoolOptions(capacityBytes, Medium.DRAM, List.of(), 0, false, false, null, 0);
   }
 
   /** A pool in an unnamed file of this directory. */
@@ -61,22 +64,30 @@ public record PoolOptions(
 
   /** A pool in directories or on devices. */
   public static PoolOptions onPaths(long capacityBytes, Medium medium, List<Path> paths) {
-    return new PoolOptions(capacityBytes, medium, paths, 0, false, null, 0);
+    return new PoolOptions(capacityBytes, medium, paths, 0, false, false, null, 0);
   }
 
   /** A pool on memory nodes. */
   public static PoolOptions onNodes(long capacityBytes, long nodes, boolean interleaved) {
-    return new PoolOptions(capacityBytes, Medium.NODE, List.of(), nodes, interleaved, null, 0);
+    return new PoolOptions(
+        capacityBytes, Medium.NODE, List.of(), nodes, interleaved, false, null, 0);
+  }
+
+  /** The same, touched in the background. */
+  public PoolOptions withPrefault() {
+    return new PoolOptions(capacityBytes, medium, paths, nodes, interleaved, true, policy, shards);
   }
 
   /** The same with another policy. */
   public PoolOptions withPolicy(String name) {
-    return new PoolOptions(capacityBytes, medium, paths, nodes, interleaved, name, shards);
+    return new PoolOptions(
+        capacityBytes, medium, paths, nodes, interleaved, prefaulted, name, shards);
   }
 
   /** The same with so many shards. */
   public PoolOptions withShards(int count) {
-    return new PoolOptions(capacityBytes, medium, paths, nodes, interleaved, policy, count);
+    return new PoolOptions(
+        capacityBytes, medium, paths, nodes, interleaved, prefaulted, policy, count);
   }
 
   /**
@@ -113,6 +124,7 @@ public record PoolOptions(
         paths,
         nodeBits(interleaved ? nodes.substring(INTERLEAVE.length()) : nodes),
         interleaved,
+        OapConfig.POOL_PREFAULT.get(lookup),
         OapConfig.POOL_POLICY.get(lookup),
         0);
   }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.oap.cache.pool.Reservation.Outcome;
 import io.oap.common.ChunkKey;
@@ -18,6 +19,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -201,6 +203,22 @@ class ColumnPoolTest {
   }
 
   @Test
+  void prefaultedPool_liesOnNodes_allOfIt() throws InterruptedException {
+    put(key(1, 0), (int) (CAPACITY / 2), 1);
+    long touched = pool.bytesOnNodes().values().stream().mapToLong(b -> b).sum();
+    assumeTrue(touched > 0, "this system does not tell of nodes");
+    assertTrue(touched >= CAPACITY / 2, pool.bytesOnNodes().toString());
+    long bytes = 8 * CAPACITY;
+    try (ColumnPool other = ColumnPool.open(PoolOptions.anonymous(bytes).withPrefault())) {
+      long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+      while (other.bytesOnNodes().values().stream().mapToLong(b -> b).sum() != bytes) {
+        assertTrue(System.nanoTime() < deadline, other.bytesOnNodes().toString());
+        Thread.sleep(1); // until the thread has come so far
+      }
+    }
+  }
+
+  @Test
   void resize_thatCannotBe_saysWhy() {
     PoolException small = assertThrows(PoolException.class, () -> pool.resize(65535));
     assertEquals(Errno.EINVAL, small.errno());
@@ -327,9 +345,13 @@ class ColumnPoolTest {
             .withPolicy("lru"),
         PoolOptions.of(files::get));
     Map<String, String> nodes =
-        Map.of("spark.oap.pool.medium", "node", "spark.oap.pool.nodes", "interleave:0,2");
+        Map.of(
+            "spark.oap.pool.medium", "node",
+            "spark.oap.pool.nodes", "interleave:0,2",
+            "spark.oap.pool.prefault", "true");
     assertEquals(
-        PoolOptions.onNodes(1L << 30, 5, true).withPolicy("s3fifo"), PoolOptions.of(nodes::get));
+        PoolOptions.onNodes(1L << 30, 5, true).withPolicy("s3fifo").withPrefault(),
+        PoolOptions.of(nodes::get));
     for (Map<String, String> wrong :
         List.of(
             Map.of("spark.oap.pool.medium", "fsdax"),

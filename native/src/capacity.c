@@ -1,0 +1,168 @@
+/* The capacity of a pool: how it changes, is touched in advance, and lies on the memory nodes. */
+#include "pool.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+uint64_t oap_part_of(uint64_t capacity, uint32_t arenas, uint32_t shards) {
+  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+  return arenas == 0 ? 0 : capacity / arenas / shards / page * page;
+}
+
+uint64_t oap_stripe_of(const oap_pool *pool, const oap_arena *arena) {
+  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+  return arena->bytes / pool->shard_count / page * page;
+}
+
+int oap_pool_commit(oap_pool *pool, uint64_t part) {
+  int error = 0;
+  for (uint32_t a = 0; error == 0 && a < pool->arena_count; a++) {
+    error = oap_arena_has_room(&pool->arenas[a], (part - pool->part) * pool->shard_count);
+  }
+  for (uint32_t a = 0; error == 0 && a < pool->arena_count; a++) {
+    oap_arena *arena = &pool->arenas[a];
+    for (uint32_t i = 0; error == 0 && i < pool->shard_count; i++) {
+      error = oap_arena_commit(arena, i * oap_stripe_of(pool, arena), pool->part, pool->ever, part);
+    }
+  }
+  return error;
+}
+
+void oap_pool_use(oap_pool *pool, uint64_t part) {
+  pool->part = part;
+  pool->ever = part > pool->ever ? part : pool->ever;
+  for (uint32_t i = 0; i < pool->shard_count; i++) {
+    oap_shard_resize(&pool->shards[i], part);
+  }
+}
+
+void oap_pool_lock(oap_pool *pool) {
+  atomic_fetch_add(&pool->resizers_ahead, 1);
+  pthread_mutex_lock(&pool->resizing);
+}
+
+void oap_pool_unlock(oap_pool *pool) {
+  atomic_fetch_sub(&pool->resizers_ahead, 1);
+  pthread_cond_broadcast(&pool->changed);
+  pthread_mutex_unlock(&pool->resizing);
+}
+
+int oap_pool_resize(oap_pool *pool, uint64_t capacity) {
+  uint64_t part = oap_part_of(capacity, pool->arena_count, pool->shard_count);
+  if (part < OAP_LEAST_CAPACITY) {
+    return -EINVAL;
+  }
+  oap_pool_lock(pool);
+  int error = pool->retired ? -ESHUTDOWN : 0;
+  for (uint32_t a = 0; error == 0 && a < pool->arena_count; a++) {
+    error = part > oap_stripe_of(pool, &pool->arenas[a]) ? -EFBIG : 0;
+  }
+  uint64_t touched = part > pool->ever ? part : pool->ever;
+  if (error == 0) {
+    error = part > pool->part ? oap_pool_commit(pool, part) : 0;
+    if (error == 0) {
+      oap_pool_use(pool, part);
+    }
+    /* What the pool shrank by, or what it got of a growth that failed. */
+    for (uint32_t i = 0; i < pool->shard_count; i++) {
+      oap_shard_release(&pool->shards[i], touched);
+    }
+  }
+  oap_pool_unlock(pool);
+  return error;
+}
+
+/* Touches all stripes side by side, a step of each at a time under the lock. Where the pool shrinks
+ * meanwhile and grows again, it starts from where it shrank to. */
+static void *prefault(void *argument) {
+  enum { STEP = 4 << 20 };
+  oap_pool *pool = argument;
+  /* Who reads and writes chunks comes first. */
+  setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 19);
+  uint64_t done = 0; /* of each stripe */
+  uint32_t stripe = 0;
+  pthread_mutex_lock(&pool->resizing);
+  while (!pool->is_closing) {
+    done = done < pool->part ? done : pool->part;
+    if (pool->retired || done == pool->part || atomic_load(&pool->resizers_ahead) > 0) {
+      pthread_cond_wait(&pool->changed, &pool->resizing);
+      continue;
+    }
+    uint64_t bytes = pool->part - done < STEP ? pool->part - done : STEP;
+    const oap_arena *arena = &pool->arenas[stripe / pool->shard_count];
+    uint64_t start = stripe % pool->shard_count * oap_stripe_of(pool, arena);
+    oap_arena_touch(arena, start + done, bytes);
+    if (++stripe == pool->arena_count * pool->shard_count) {
+      stripe = 0;
+      done += bytes;
+    }
+    pthread_mutex_unlock(&pool->resizing);
+    pthread_mutex_lock(&pool->resizing);
+  }
+  pthread_mutex_unlock(&pool->resizing);
+  return NULL;
+}
+
+int oap_prefault_start(oap_pool *pool) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the program's own threads */
+  int error = pthread_create(&pool->prefault, NULL, prefault, pool);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pool->is_prefaulting = error == 0;
+  return -error;
+}
+
+void oap_prefault_stop(oap_pool *pool) {
+  if (pool->is_prefaulting) {
+    oap_pool_lock(pool);
+    pool->is_closing = true;
+    oap_pool_unlock(pool);
+    pthread_join(pool->prefault, NULL);
+    pool->is_prefaulting = false;
+  }
+}
+
+#define MOST_SAMPLES 4096
+
+/* The addresses of every n-th page in use; returns how many, at most MOST_SAMPLES. */
+static uint64_t sample(const oap_pool *pool, uint64_t every, void *addresses[MOST_SAMPLES]) {
+  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+  uint64_t stripe_pages = pool->part / page;
+  uint64_t all = stripe_pages * pool->arena_count * pool->shard_count;
+  uint64_t count = 0;
+  for (uint64_t i = every / 2; i < all && count < MOST_SAMPLES; i += every) {
+    uint64_t stripe = i / stripe_pages;
+    const oap_arena *arena = &pool->arenas[stripe / pool->shard_count];
+    addresses[count++] = arena->data + stripe % pool->shard_count * oap_stripe_of(pool, arena) +
+                         i % stripe_pages * page;
+  }
+  return count;
+}
+
+int oap_pool_nodes(oap_pool *pool, uint64_t bytes[OAP_MOST_NODES]) {
+  void *addresses[MOST_SAMPLES];
+  int node[MOST_SAMPLES];
+  memset(bytes, 0, OAP_MOST_NODES * sizeof(*bytes));
+  oap_pool_lock(pool);
+  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+  uint64_t pages = pool->part / page * pool->arena_count * pool->shard_count;
+  uint64_t every = (pages + MOST_SAMPLES - 1) / MOST_SAMPLES;
+  uint64_t count = pool->retired ? 0 : sample(pool, every, addresses);
+  /* Without a list of target nodes it moves nothing, but says where the pages are. */
+  long result = count == 0 ? 0 : syscall(SYS_move_pages, 0, count, addresses, NULL, node, 0);
+  int error = result < 0 ? -errno : 0;
+  oap_pool_unlock(pool);
+  for (uint64_t i = 0; error == 0 && i < count; i++) {
+    if (node[i] >= 0 && node[i] < OAP_MOST_NODES) { /* else -errno: nobody has touched the page */
+      bytes[node[i]] += every * page;
+    }
+  }
+  return error;
+}
