@@ -2,9 +2,12 @@
  * How fast the pool is, in ratios to memcpy from the same mapping in the same run, so that numbers
  * of different machines can be compared. Medians of several rounds.
  *
- *   read     pin and read every byte, against a copying get and reading the copy
+ *   read     pin and read every byte, against a copying get and reading the copy, which lies in one
+ *            buffer that is used for every chunk, and in the next of BUFFERS, as of a reader that
+ *            holds several columns; and against reading the same memory without the pool
  *   get      pin and copy out, against memcpy out of the same memory
- *   put      reserve with eviction, copy in, publish; against memcpy into the same memory
+ *   put      reserve with eviction, copy in, publish; against memcpy to where the puts went, in the
+ *            same order
  *   pin      pin and unpin alone, nanoseconds
  *   tail     percentiles of a pin of 1 KiB while another thread evicts
  *   threads  pins per second with 1, 2 and 64 threads
@@ -98,8 +101,10 @@ static void pin(oap_pool *pool, uint64_t number, oap_chunk *chunk) {
 }
 
 /* Four sums, so that the memory is what limits it. */
-__attribute__((optimize("O3"),
-               target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"))) static uint64_t
+#if defined(__x86_64__)
+__attribute__((optimize("O3"), target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#endif
+static uint64_t
 read_all(const unsigned char *data, uint64_t bytes) {
   uint64_t sum[4] = {0};
   for (uint64_t i = 0; i + 32 <= bytes; i += 32) {
@@ -112,11 +117,15 @@ read_all(const unsigned char *data, uint64_t bytes) {
   return sum[0] + sum[1] + sum[2] + sum[3];
 }
 
+/* Columns that a reader holds at a time. */
+#define BUFFERS 64
+
 typedef struct shape {
   oap_pool *pool;
   uint64_t bytes;
   uint64_t chunks;
-  unsigned char *buffer;
+  unsigned char *buffers;
+  unsigned char **put_to; /* where the chunk of each put lies */
 } shape;
 
 /* Each of these goes once over every chunk, in random order, and returns bytes per second. */
@@ -138,16 +147,25 @@ static void pin_and_read(const shape *s, uint64_t number) {
   oap_pool_unpin(s->pool, &chunk);
 }
 
-static void get(const shape *s, uint64_t number) {
+static void get_into(const shape *s, uint64_t number, unsigned char *buffer) {
   oap_chunk chunk;
   pin(s->pool, number, &chunk);
-  copy_out(&chunk, s->buffer);
+  copy_out(&chunk, buffer);
   oap_pool_unpin(s->pool, &chunk);
 }
 
+static void get(const shape *s, uint64_t number) { get_into(s, number, s->buffers); }
+
 static void get_and_read(const shape *s, uint64_t number) {
   get(s, number);
-  sink += read_all(s->buffer, s->bytes);
+  sink += read_all(s->buffers, s->bytes);
+}
+
+static void get_and_read_several(const shape *s, uint64_t number) {
+  static uint64_t turn;
+  unsigned char *buffer = s->buffers + turn++ % BUFFERS * s->bytes;
+  get_into(s, number, buffer);
+  sink += read_all(buffer, s->bytes);
 }
 
 static unsigned char *place(const shape *s, uint64_t number) {
@@ -157,45 +175,72 @@ static unsigned char *place(const shape *s, uint64_t number) {
   return data + number * s->bytes;
 }
 
-static void memcpy_out(const shape *s, uint64_t number) {
-  memcpy(s->buffer, place(s, number), s->bytes);
+static void read_place(const shape *s, uint64_t number) {
+  sink += read_all(place(s, number), s->bytes);
 }
 
-static void memcpy_in(const shape *s, uint64_t number) {
-  memcpy(place(s, number), s->buffer, s->bytes);
+static void memcpy_out(const shape *s, uint64_t number) {
+  memcpy(s->buffers, place(s, number), s->bytes);
 }
 
 static uint64_t fresh = UINT64_C(1) << 40;
+static uint64_t puts_done;
 
 static void evicting_put(const shape *s, uint64_t number) {
   (void)number;
-  put(s->pool, fresh++, s->bytes, s->buffer);
+  oap_key key = {.file_low = fresh++};
+  oap_chunk chunk;
+  if (oap_pool_reserve(s->pool, &key, s->bytes, &chunk) != 0) {
+    exit(1);
+  }
+  copy_in(&chunk, s->buffers);
+  oap_pool_publish(s->pool, &chunk);
+  s->put_to[puts_done++ % s->chunks] = chunk.piece[0].data;
+  oap_pool_unpin(s->pool, &chunk);
 }
 
-/* memcpy_in ruins the contents behind the pool's back; only sizes matter here. */
-static void sizes(uint64_t bytes) {
+/* Ruins the contents behind the pool's back; only sizes matter here. */
+static void memcpy_in(const shape *s, uint64_t number) {
+  (void)number;
+  memcpy(s->put_to[puts_done++ % s->chunks], s->buffers, s->bytes);
+}
+
+static shape filled(uint64_t bytes) {
   shape s = {.pool = open_pool(), .bytes = bytes, .chunks = CAPACITY / bytes};
-  s.buffer = aligned_alloc(64, bytes);
-  memset(s.buffer, 1, bytes);
+  s.buffers = aligned_alloc(64, BUFFERS * bytes);
+  s.put_to = calloc(s.chunks, sizeof(*s.put_to));
+  memset(s.buffers, 1, BUFFERS * bytes);
   for (uint64_t i = 0; i < s.chunks; i++) {
-    put(s.pool, i, bytes, s.buffer);
+    put(s.pool, i, bytes, s.buffers);
   }
-  double read[ROUNDS], gets[ROUNDS], puts[ROUNDS], copy_speed[ROUNDS];
+  return s;
+}
+
+static void sizes(uint64_t bytes) {
+  shape s = filled(bytes);
+  double one[ROUNDS], several[ROUNDS], bare[ROUNDS], gets[ROUNDS], puts[ROUNDS], copies[ROUNDS];
   for (int r = 0; r < ROUNDS; r++) {
     double pinned = rate(&s, pin_and_read);
-    read[r] = pinned / rate(&s, get_and_read);
-    copy_speed[r] = rate(&s, memcpy_out);
-    gets[r] = rate(&s, get) / copy_speed[r];
+    one[r] = pinned / rate(&s, get_and_read);
+    several[r] = pinned / rate(&s, get_and_read_several);
+    bare[r] = pinned / rate(&s, read_place);
+    copies[r] = rate(&s, memcpy_out);
+    gets[r] = rate(&s, get) / copies[r];
   }
   for (int r = 0; r < ROUNDS; r++) {
-    puts[r] = rate(&s, evicting_put) / rate(&s, memcpy_in);
+    puts_done = 0;
+    double speed = rate(&s, evicting_put);
+    puts_done = 0;
+    puts[r] = speed / rate(&s, memcpy_in);
   }
-  printf("%5llu KiB: pin+read / get+read %.2f, get / memcpy %.2f, evicting put / memcpy %.2f "
-         "(memcpy %.1f GB/s)\n",
-         (unsigned long long)bytes >> 10, median(read, ROUNDS), median(gets, ROUNDS),
-         median(puts, ROUNDS), median(copy_speed, ROUNDS) / 1e9);
+  printf("%5llu KiB: pin+read / get+read %.2f with one buffer, %.2f with %d, / read %.2f; get / "
+         "memcpy %.2f; evicting put / memcpy %.2f (memcpy %.1f GB/s)\n",
+         (unsigned long long)bytes >> 10, median(one, ROUNDS), median(several, ROUNDS), BUFFERS,
+         median(bare, ROUNDS), median(gets, ROUNDS), median(puts, ROUNDS),
+         median(copies, ROUNDS) / 1e9);
   oap_pool_close(s.pool);
-  free(s.buffer);
+  free(s.buffers);
+  free(s.put_to);
 }
 
 static double pin_nanoseconds(uint64_t keys) {

@@ -112,14 +112,13 @@ typedef struct oap_stats {
   uint64_t abandons;
   uint64_t evictions; /* chunks removed to make room, or because the pool shrank */
   uint64_t evicted_bytes;
-  uint64_t drops;                /* by drop, drop_file and clear; in use when the pool shrank */
-  uint64_t refused_present;      /* reserves answered EEXIST */
-  uint64_t refused_loading;      /* EINPROGRESS */
-  uint64_t refused_no_room;      /* ENOSPC */
-  uint64_t refused_too_large;    /* EFBIG */
-  uint64_t refused_not_admitted; /* EAGAIN */
-  uint64_t ghost_reserves;       /* of chunks that twice the capacity would still have held */
-  uint64_t metadata_bytes;       /* memory that the pool's own tables occupy now */
+  uint64_t drops;             /* by drop, drop_file and clear; in use when the pool shrank */
+  uint64_t refused_present;   /* reserves answered EEXIST */
+  uint64_t refused_loading;   /* EINPROGRESS */
+  uint64_t refused_no_room;   /* ENOSPC */
+  uint64_t refused_too_large; /* EFBIG */
+  uint64_t ghost_reserves;    /* of chunks that twice the capacity would still have held */
+  uint64_t metadata_bytes;    /* memory that the pool's own tables occupy now */
 } oap_stats;
 
 /* Version of this library, as the build was told; a static string. */
@@ -161,7 +160,7 @@ int oap_pool_resize(oap_pool *pool, uint64_t capacity);
  * if need be, but refuses before anything is evicted:
  * EINVAL: bytes is 0. EEXIST: published already; pin it. EINPROGRESS: reserved by another caller.
  * EFBIG: larger than a pool of this capacity can hold. ENOSPC: pinned chunks leave no room for it.
- * EAGAIN: not admitted; the chunks it would displace are worth more. ESHUTDOWN: retired. */
+ * ESHUTDOWN: retired. */
 int oap_pool_reserve(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chunk *out);
 
 /* Makes a reserved chunk visible; the caller now holds one pin on it, under the same oap_chunk.

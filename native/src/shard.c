@@ -230,7 +230,6 @@ void oap_shard_stats(oap_shard *shard, oap_stats *sum) {
   sum->refused_loading += counted->refused_loading;
   sum->refused_no_room += counted->refused_no_room;
   sum->refused_too_large += counted->refused_too_large;
-  sum->refused_not_admitted += counted->refused_not_admitted;
   sum->ghost_reserves += shard->order.ghost_reserves;
   uint64_t slots = (shard->slot_top + 1) * sizeof(oap_slot);
   uint64_t extents = (shard->space.top + 1) * sizeof(oap_extent);

@@ -12,6 +12,32 @@ oap_key key_numbered(uint64_t file, uint32_t row_group, uint32_t column) {
   };
 }
 
+oap_options check_options(uint64_t capacity) {
+  static const char *const names[] = {"dram", "node", "file", "fsdax", "devdax"};
+  static const char *path;
+  oap_options options = {.capacity = capacity};
+  const char *wanted = getenv("OAP_TEST_MEDIUM");
+  path = getenv("OAP_TEST_PATH");
+  if (wanted == NULL) {
+    return options;
+  }
+  unsigned i = 0;
+  while (i < 5 && strcmp(names[i], wanted) != 0) {
+    i++;
+  }
+  CHECK(i < 5);
+  options.medium = (enum oap_medium)i;
+  if (options.medium == OAP_NODE) {
+    const char *node = getenv("OAP_TEST_NODE");
+    options.nodes = UINT64_C(1) << (node == NULL ? 0 : strtoul(node, NULL, 10));
+  } else if (options.medium != OAP_DRAM) {
+    CHECK(path != NULL);
+    options.paths = &path;
+    options.path_count = 1;
+  }
+  return options;
+}
+
 static uint64_t pattern(const oap_key *key, uint64_t bytes, uint64_t at) {
   uint64_t state = key->file_low * 31 + key->row_group * UINT64_C(1000003) + key->column +
                    key->representation * 7919 + bytes * 131 + at;

@@ -71,6 +71,9 @@ static inline uint64_t check_runs(uint64_t usual) {
   return given != NULL ? strtoull(given, NULL, 10) : usual;
 }
 
+/* Where a test's pools lie: see media_test.c. One shard's worth unless the test says otherwise. */
+oap_options check_options(uint64_t capacity);
+
 oap_key key_numbered(uint64_t file, uint32_t row_group, uint32_t column);
 void chunk_fill(const oap_key *key, const oap_chunk *chunk);
 bool chunk_is_right(const oap_key *key, const oap_chunk *chunk);

@@ -69,8 +69,8 @@ static void reserve(model *m, uint32_t k) {
     m->held_count++;
     chunk_fill(&key, &h->chunk);
   } else {
-    CHECK(result == -ENOSPC || result == -EAGAIN || result == -EFBIG);
-    CHECK(result == -EAGAIN || m->held_count > 0 || bytes > m->capacity / 4);
+    CHECK(result == -ENOSPC || result == -EFBIG);
+    CHECK(m->held_count > 0 || bytes > m->capacity / 4);
   }
 }
 
@@ -240,7 +240,9 @@ static void run(uint64_t seed, const char *policy) {
   m.capacity = (UINT64_C(1) << 16) + 4096 * random_below(&m.random, 64);
   m.shards = random_below(&m.random, 4) == 0 ? 2 : 1;
   m.most = (m.capacity * OAP_MOST_GROWTH + STRIPE - 1) / STRIPE * STRIPE;
-  oap_options options = {.capacity = m.capacity * m.shards, .policy = policy, .shards = m.shards};
+  oap_options options = check_options(m.capacity * m.shards);
+  options.policy = policy;
+  options.shards = m.shards;
   CHECK(oap_pool_open(&options, &m.pool) == 0);
   for (int i = 0; i < 600; i++) {
     operate(&m);

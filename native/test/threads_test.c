@@ -91,8 +91,10 @@ static void resize_meanwhile(uint64_t least) {
 }
 
 static void run(const char *policy, unsigned shards) {
-  oap_options options = {
-      .capacity = CAPACITY * shards, .policy = policy, .shards = shards, .prefault = shards > 1};
+  oap_options options = check_options(CAPACITY * shards);
+  options.policy = policy;
+  options.shards = shards;
+  options.prefault = shards > 1;
   CHECK(oap_pool_open(&options, &pool) == 0);
   pthread_t threads[THREADS];
   uint64_t seeds[THREADS];
@@ -141,7 +143,8 @@ static void *work_until_retired(void *seed) {
 
 /* The memory goes when the last pin has gone, and not before. */
 static void run_retire(uint64_t seed) {
-  oap_options options = {.capacity = CAPACITY, .shards = 2};
+  oap_options options = check_options(CAPACITY);
+  options.shards = 2;
   CHECK(oap_pool_open(&options, &pool) == 0);
   atomic_store(&retired, false);
   atomic_store(&all_hits, 0);

@@ -28,9 +28,9 @@ import org.slf4j.LoggerFactory;
  * <p>A request ends in one of four ways. <em>Hit</em>: the chunk is pinned where it lies.
  * <em>Miss</em>: this caller reserves room, reads the file and publishes. <em>Wait</em>: another
  * caller is loading the chunk; after that it is a hit, or a bypass when the load failed or took
- * longer than the time allowed. <em>Bypass</em>: the pool has no room or does not want the chunk,
- * and the bytes go to the caller only. A caller finishes all its own loads before it waits for
- * anybody, so that two callers can never wait for each other.
+ * longer than the time allowed. <em>Bypass</em>: the pool has no room for the chunk, and the bytes
+ * go to the caller only. A caller finishes all its own loads before it waits for anybody, so that
+ * two callers can never wait for each other.
  *
  * <p>The pool may fail in any way without failing a request: the first fault is logged, and from
  * then on everything is read around it.
@@ -98,6 +98,7 @@ public final class ChunkCache {
     if (pin == null) {
       return null;
     }
+    ChunkAccess.record(key, pin.bytes(), true);
     HeldChunks held = new HeldChunks(1, this::switchOff);
     held.put(0, pin);
     return held;
@@ -159,7 +160,9 @@ public final class ChunkCache {
     void run() throws IOException {
       try {
         for (int i = 0; i < requests.size(); i++) {
-          if (!hit(i)) {
+          boolean isHit = hit(i);
+          ChunkAccess.record(requests.get(i).key(), requests.get(i).length(), isHit);
+          if (!isHit) {
             reserve(i);
           }
         }

@@ -185,7 +185,6 @@ public final class ColumnPool implements AutoCloseable {
       case Errno.EEXIST -> new Reservation(Reservation.Outcome.PRESENT);
       case Errno.EINPROGRESS -> new Reservation(Reservation.Outcome.LOADING);
       case Errno.EFBIG -> new Reservation(Reservation.Outcome.TOO_LARGE);
-      case Errno.EAGAIN -> new Reservation(Reservation.Outcome.NOT_ADMITTED);
       case Errno.ENOSPC, Errno.ESHUTDOWN -> new Reservation(Reservation.Outcome.NO_ROOM);
       default -> throw fault("reserve", error);
     };

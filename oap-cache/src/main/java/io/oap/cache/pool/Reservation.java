@@ -28,9 +28,7 @@ public final class Reservation extends HeldChunk implements AutoCloseable {
     /** Pinned chunks leave no room, or the pool is closed. Nothing was evicted. */
     NO_ROOM,
     /** Larger than the pool can ever hold. Nothing was evicted. */
-    TOO_LARGE,
-    /** The chunks it would displace are worth more. Nothing was evicted. */
-    NOT_ADMITTED
+    TOO_LARGE
   }
 
   private final Outcome outcome;

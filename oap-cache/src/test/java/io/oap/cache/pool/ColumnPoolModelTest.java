@@ -74,7 +74,7 @@ class ColumnPoolModelTest {
     for (int round = 0; round < 20; round++) {
       PoolOptions options =
           round % 2 == 0
-              ? PoolOptions.anonymous(CAPACITY)
+              ? TestMedium.options(CAPACITY)
               : PoolOptions.inDirectory(CAPACITY, directory);
       try (ColumnPool pool = ColumnPool.open(options)) {
         useAgainstMap(pool, random);
@@ -136,7 +136,7 @@ class ColumnPoolModelTest {
   @Test
   void manyThreads_seeOnlyRightContents_andLeakNothing() throws Exception {
     long seed = seed();
-    try (ColumnPool pool = ColumnPool.open(PoolOptions.anonymous(CAPACITY))) {
+    try (ColumnPool pool = ColumnPool.open(TestMedium.options(CAPACITY))) {
       ExecutorService threads = Executors.newFixedThreadPool(8);
       List<Future<Long>> results = new ArrayList<>();
       for (int t = 0; t < 8; t++) {
@@ -195,7 +195,7 @@ class ColumnPoolModelTest {
   void closeWhileOthersUseIt_neverCrashes() throws Exception {
     long seed = seed();
     for (int round = 0; round < 20; round++) {
-      ColumnPool pool = ColumnPool.open(PoolOptions.anonymous(CAPACITY));
+      ColumnPool pool = ColumnPool.open(TestMedium.options(CAPACITY));
       ExecutorService threads = Executors.newFixedThreadPool(2);
       List<Future<Long>> results = new ArrayList<>();
       for (int t = 0; t < 2; t++) {

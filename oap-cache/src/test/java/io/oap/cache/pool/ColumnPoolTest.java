@@ -30,7 +30,7 @@ class ColumnPoolTest {
 
   private static final long CAPACITY = 1 << 20;
 
-  private final ColumnPool pool = ColumnPool.open(PoolOptions.anonymous(CAPACITY));
+  private final ColumnPool pool = ColumnPool.open(TestMedium.options(CAPACITY));
 
   @AfterEach
   void everyPinIsClosed_andThePoolIsValid() {
