@@ -55,12 +55,15 @@ static void fill_in(oap_shard *shard, uint32_t number, uint64_t bytes,
     const oap_extent *extent = &shard->space.extents[extents[i]];
     uint64_t room = (uint64_t)extent->units * OAP_ALIGNMENT;
     slot->extent[i] = extents[i];
-    slot->piece_bytes[i] = left < room ? left : room;
+    uint64_t part = left < room ? left : room;
+    if (pieces > 1) {
+      slot->piece_bytes[i] = part;
+    }
     if (i > 0) {
       slot->more_positions[i - 1] = extent->position;
     }
-    OAP_UNPOISON(oap_shard_address(shard, extent->position), slot->piece_bytes[i]);
-    left -= slot->piece_bytes[i];
+    OAP_UNPOISON(oap_shard_address(shard, extent->position), part);
+    left -= part;
   }
 }
 
@@ -98,11 +101,21 @@ static int reserve(oap_shard *shard, const uint64_t key[4], uint64_t hash, uint6
   return 0;
 }
 
+/* Asks for the memory that a reservation will look at and that is seldom in a cache, so that it
+ * comes all at once. */
+static void prefetch(const oap_shard *shard, const uint64_t key[4], uint64_t hash) {
+  const oap_index *index = &shard->index;
+  __builtin_prefetch((const void *)&index->heads[(uint32_t)hash & index->mask]);
+  __builtin_prefetch(&index->file_heads[oap_file_hash(key[0], key[1]) & index->file_mask]);
+  oap_order_prefetch(&shard->order, hash);
+}
+
 int oap_shard_reserve(oap_shard *shard, const uint64_t key[4], uint64_t hash, uint64_t bytes,
                       oap_chunk *out) {
   if (bytes == 0) {
     return -EINVAL;
   }
+  prefetch(shard, key, hash);
   pthread_mutex_lock(&shard->lock);
   int result = shard->retired ? -ESHUTDOWN : reserve(shard, key, hash, bytes, out);
   pthread_mutex_unlock(&shard->lock);

@@ -121,6 +121,22 @@ static void leave(oap_order *order, uint32_t slot) {
   remember(order, oap_slot_hash(&order->slots[slot]));
 }
 
+void oap_order_prefetch(const oap_order *order, uint64_t hash) {
+  oap_sketch_prefetch(&order->sketch, hash);
+  __builtin_prefetch(&order->ghosts[(uint32_t)(hash >> 32) & order->ghost_mask & ~1U], 1);
+}
+
+/* The slots that are looked at first when the next victim is searched. */
+static void prefetch_ends(const oap_order *order) {
+  for (unsigned q = 0; q < OAP_QUEUES; q++) {
+    if (order->queue[q].tail != 0) {
+      const oap_slot *slot = &order->slots[order->queue[q].tail];
+      __builtin_prefetch((const void *)&slot->word, 1);
+      __builtin_prefetch(&slot->extent, 1);
+    }
+  }
+}
+
 void oap_order_insert(oap_order *order, uint32_t slot) {
   uint64_t hash = oap_slot_hash(&order->slots[slot]);
   order->ghost_reserves += recall(order, hash);
@@ -131,6 +147,7 @@ uint32_t oap_order_evict(oap_order *order) {
   uint32_t victim = order->policy->evict(order);
   if (victim != 0) {
     leave(order, victim);
+    prefetch_ends(order);
   }
   return victim;
 }

@@ -72,6 +72,9 @@ struct oap_policy {
 /* The policy of that name, NULL: the default. NULL if there is none. */
 const oap_policy *oap_policy_named(const char *name);
 
+/* Asks for what the policy will look at when that chunk is reserved. No lock needed. */
+void oap_order_prefetch(const oap_order *order, uint64_t hash);
+
 /* A chunk has been reserved: hands it to the policy. */
 void oap_order_insert(oap_order *order, uint32_t slot);
 
@@ -101,6 +104,7 @@ uint64_t oap_slot_hash(const oap_slot *slot);
 
 /* Counts asks for a key; keys is how many the pool holds, which sets how fast counts fade. */
 void oap_sketch_add(oap_sketch *sketch, uint64_t hash, unsigned asks, uint32_t keys);
+void oap_sketch_prefetch(const oap_sketch *sketch, uint64_t hash);
 unsigned oap_sketch_count(const oap_sketch *sketch, uint64_t hash);
 
 extern const oap_policy oap_policy_s3fifo;

@@ -6,17 +6,32 @@
 /* Fewer forget what is hot under a scan, more cling to what was. */
 #define ADDITIONS_PER_KEY 30
 
-static uint64_t *word_of(const oap_sketch *sketch, uint64_t hash, int row, unsigned *shift) {
-  uint64_t h = oap_mix(hash + (uint64_t)row * UINT64_C(0x9e3779b97f4a7c15));
-  *shift = (unsigned)(h >> 60) * 4;
-  return &sketch->words[(uint32_t)h & sketch->mask];
+/* The counters of a key lie in one block, a cache line of eight words: two of them for each row. */
+#define BLOCK_WORDS 8
+
+static uint64_t *block_of(const oap_sketch *sketch, uint64_t hash) {
+  return &sketch->words[(uint32_t)hash & sketch->mask & ~(uint32_t)(BLOCK_WORDS - 1)];
+}
+
+/* Five bits of the hash for each row, above those that chose the block: the word and the counter.
+ */
+static uint64_t *word_of(uint64_t *block, uint64_t hash, int row, unsigned *shift) {
+  uint64_t bits = hash >> (40 + 5 * row);
+  *shift = (unsigned)(bits & 15) * 4;
+  return &block[2 * row + (int)(bits >> 4 & 1)];
+}
+
+void oap_sketch_prefetch(const oap_sketch *sketch, uint64_t hash) {
+  __builtin_prefetch(block_of(sketch, oap_mix(hash)), 1);
 }
 
 unsigned oap_sketch_count(const oap_sketch *sketch, uint64_t hash) {
+  uint64_t mixed = oap_mix(hash);
+  uint64_t *block = block_of(sketch, mixed);
   unsigned least = MOST;
   for (int row = 0; row < ROWS; row++) {
     unsigned shift;
-    unsigned counter = (unsigned)(*word_of(sketch, hash, row, &shift) >> shift) & MOST;
+    unsigned counter = (unsigned)(*word_of(block, mixed, row, &shift) >> shift) & MOST;
     least = counter < least ? counter : least;
   }
   return least;
@@ -32,10 +47,12 @@ static void halve(oap_sketch *sketch) {
 }
 
 void oap_sketch_add(oap_sketch *sketch, uint64_t hash, unsigned asks, uint32_t keys) {
+  uint64_t mixed = oap_mix(hash);
+  uint64_t *block = block_of(sketch, mixed);
   for (; asks > 0; asks--) {
     for (int row = 0; row < ROWS; row++) {
       unsigned shift;
-      uint64_t *word = word_of(sketch, hash, row, &shift);
+      uint64_t *word = word_of(block, mixed, row, &shift);
       if ((*word >> shift & MOST) < MOST) {
         *word += UINT64_C(1) << shift;
       }

@@ -43,10 +43,10 @@ typedef struct oap_slot {
   _Atomic uint32_t hash;
   uint64_t bytes;
   uint64_t place; /* position of the first piece, plus the number of pieces */
-  /* Second line. */
+  /* Second line: only for chunks of several pieces. */
   uint64_t piece_bytes[OAP_MAX_PIECES];
   uint64_t more_positions[OAP_MAX_PIECES - 1];
-  uint32_t queue; /* which of the policy's queues it stands in */
+  uint64_t unused[1];
   /* Third line. */
   uint32_t extent[OAP_MAX_PIECES];
   uint32_t queue_previous;
@@ -55,7 +55,8 @@ typedef struct oap_slot {
   uint32_t file_next;
   uint64_t checksum; /* of key, bytes, pieces and generation */
   uint64_t stamp;    /* the policy's own */
-  uint64_t unused[2];
+  uint32_t queue;    /* which of the policy's queues it stands in */
+  uint32_t unused3[3];
 } oap_slot;
 
 _Static_assert(sizeof(oap_slot) == 192, "a slot is three cache lines");
