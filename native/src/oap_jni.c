@@ -5,6 +5,7 @@
  * lends (a direct buffer per thread), so that a hit allocates nothing here.
  */
 #include "oap_pool.h"
+#include "oap_vector_jni.h"
 
 #include <errno.h>
 #include <jni.h>
@@ -251,7 +252,8 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved) {
   }
   jclass class = (*env)->FindClass(env, "io/oap/cache/pool/NativePool");
   if (class == NULL ||
-      (*env)->RegisterNatives(env, class, methods, sizeof(methods) / sizeof(methods[0])) != 0) {
+      (*env)->RegisterNatives(env, class, methods, sizeof(methods) / sizeof(methods[0])) != 0 ||
+      !oap_vector_register(env)) {
     return JNI_ERR;
   }
   return JNI_VERSION_1_8;

@@ -1,0 +1,355 @@
+/*
+ * Vector chunks for Java: the natives of io.oap.cache.vector.NativeVector, registered by
+ * oap_jni.c when the library is loaded. Nothing here decides anything. Encoders, chunks and key
+ * sets are their address as a long, memory is addresses that Java lends, and results are those of
+ * oap_vector.h, or a negative errno.
+ */
+#include "oap_vector_jni.h"
+
+#include "oap_vector.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Java's long as a pointer of whatever type it is given to. */
+static void *at(jlong address) { return (void *)(uintptr_t)address; }
+
+static jlong native_address(JNIEnv *env, jclass class, jobject buffer) {
+  (void)class;
+  return (jlong)(uintptr_t)(*env)->GetDirectBufferAddress(env, buffer);
+}
+
+static jstring native_kernels(JNIEnv *env, jclass class) {
+  (void)class;
+  return (*env)->NewStringUTF(env, oap_vector_kernels());
+}
+
+/* Pieces come as address and length in turn. */
+typedef struct pieces {
+  unsigned char *data[OAP_VECTOR_MOST_PIECES];
+  uint64_t bytes[OAP_VECTOR_MOST_PIECES];
+  uint32_t count;
+} pieces;
+
+static int take_pieces(JNIEnv *env, jlongArray places, pieces *out) {
+  jsize length = (*env)->GetArrayLength(env, places);
+  if (length % 2 != 0 || length > 2 * OAP_VECTOR_MOST_PIECES) {
+    return -EINVAL;
+  }
+  jlong numbers[2 * OAP_VECTOR_MOST_PIECES];
+  (*env)->GetLongArrayRegion(env, places, 0, length, numbers);
+  out->count = (uint32_t)length / 2;
+  for (uint32_t i = 0; i < out->count; i++) {
+    out->data[i] = at(numbers[2 * i]);
+    out->bytes[i] = (uint64_t)numbers[2 * i + 1];
+  }
+  return 0;
+}
+
+static jlong encoder_open(JNIEnv *env, jclass class, jint kind) {
+  (void)env, (void)class;
+  oap_vector_encoder *encoder;
+  int result = oap_vector_encoder_open((enum oap_kind)kind, &encoder);
+  return result != 0 ? result : (jlong)(uintptr_t)encoder;
+}
+
+static void encoder_close(JNIEnv *env, jclass class, jlong encoder) {
+  (void)env, (void)class;
+  oap_vector_encoder_close(at(encoder));
+}
+
+static jint encoder_add(JNIEnv *env, jclass class, jlong encoder, jlong values, jlong nulls,
+                        jint rows) {
+  (void)env, (void)class;
+  return oap_vector_encoder_add(at(encoder), at(values), at(nulls), (uint32_t)rows);
+}
+
+static jint encoder_add_bytes(JNIEnv *env, jclass class, jlong encoder, jlong addresses,
+                              jlong lengths, jlong nulls, jint rows) {
+  (void)env, (void)class;
+  return oap_vector_encoder_add_bytes(at(encoder), at(addresses), at(lengths), at(nulls),
+                                      (uint32_t)rows);
+}
+
+static jlong encoder_finish(JNIEnv *env, jclass class, jlong encoder) {
+  (void)env, (void)class;
+  uint64_t bytes;
+  int result = oap_vector_encoder_finish(at(encoder), &bytes);
+  return result != 0 ? result : (jlong)bytes;
+}
+
+static jint encoder_write(JNIEnv *env, jclass class, jlong encoder, jlongArray places) {
+  (void)class;
+  pieces to;
+  int result = take_pieces(env, places, &to);
+  return result != 0 ? result : oap_vector_encoder_write(at(encoder), to.data, to.bytes, to.count);
+}
+
+static jlong encoder_memory(JNIEnv *env, jclass class, jlong encoder) {
+  (void)env, (void)class;
+  return (jlong)oap_vector_encoder_memory(at(encoder));
+}
+
+static jlong chunk_open(JNIEnv *env, jclass class, jlongArray places) {
+  (void)class;
+  pieces from;
+  oap_vector *vector;
+  int result = take_pieces(env, places, &from);
+  if (result == 0) {
+    result =
+        oap_vector_open((const unsigned char *const *)from.data, from.bytes, from.count, &vector);
+  }
+  return result != 0 ? result : (jlong)(uintptr_t)vector;
+}
+
+static void chunk_close(JNIEnv *env, jclass class, jlong vector) {
+  (void)env, (void)class;
+  oap_vector_close(at(vector));
+}
+
+static jint chunk_kind(JNIEnv *env, jclass class, jlong vector) {
+  (void)env, (void)class;
+  return (jint)oap_vector_kind(at(vector));
+}
+
+static jint chunk_rows(JNIEnv *env, jclass class, jlong vector) {
+  (void)env, (void)class;
+  return (jint)oap_vector_rows(at(vector));
+}
+
+static jint dictionary_entries(JNIEnv *env, jclass class, jlong vector) {
+  (void)env, (void)class;
+  return (jint)oap_vector_dictionary_entries(at(vector));
+}
+
+/* Java has checked that there is such a zone. */
+static oap_zone zone_of(jlong vector, jint zone) {
+  oap_zone out = {.rows = 0};
+  (void)oap_vector_zone(at(vector), (uint32_t)zone, &out);
+  return out;
+}
+
+static jlong zone_minimum(JNIEnv *env, jclass class, jlong vector, jint zone) {
+  (void)env, (void)class;
+  return zone_of(vector, zone).minimum;
+}
+
+static jlong zone_maximum(JNIEnv *env, jclass class, jlong vector, jint zone) {
+  (void)env, (void)class;
+  return zone_of(vector, zone).maximum;
+}
+
+static jint zone_nulls(JNIEnv *env, jclass class, jlong vector, jint zone) {
+  (void)env, (void)class;
+  return (jint)zone_of(vector, zone).nulls;
+}
+
+static jint zone_encoding(JNIEnv *env, jclass class, jlong vector, jint zone) {
+  (void)env, (void)class;
+  return (jint)zone_of(vector, zone).encoding;
+}
+
+static jint zone_width(JNIEnv *env, jclass class, jlong vector, jint zone) {
+  (void)env, (void)class;
+  return (jint)zone_of(vector, zone).width;
+}
+
+static jlong zone_bytes(JNIEnv *env, jclass class, jlong vector, jint zone) {
+  (void)env, (void)class;
+  return (jlong)zone_of(vector, zone).bytes;
+}
+
+static jboolean has_codes(JNIEnv *env, jclass class, jlong vector, jint zone) {
+  (void)env, (void)class;
+  return oap_vector_has_codes(at(vector), (uint32_t)zone) == 1 ? JNI_TRUE : JNI_FALSE;
+}
+
+static jint unpack(JNIEnv *env, jclass class, jlong vector, jint zone, jlong rows, jint count,
+                   jlong values, jlong nulls) {
+  (void)env, (void)class;
+  return oap_vector_unpack(at(vector), (uint32_t)zone, at(rows), (uint32_t)count, at(values),
+                           at(nulls));
+}
+
+static jint unpack_bytes(JNIEnv *env, jclass class, jlong vector, jint zone, jlong rows, jint count,
+                         jlong addresses, jlong lengths, jlong nulls) {
+  (void)env, (void)class;
+  return oap_vector_unpack_bytes(at(vector), (uint32_t)zone, at(rows), (uint32_t)count,
+                                 at(addresses), at(lengths), at(nulls));
+}
+
+static jint dictionary(JNIEnv *env, jclass class, jlong vector, jlong values) {
+  (void)env, (void)class;
+  return oap_vector_dictionary(at(vector), at(values));
+}
+
+static jint dictionary_bytes(JNIEnv *env, jclass class, jlong vector, jlong addresses,
+                             jlong lengths) {
+  (void)env, (void)class;
+  return oap_vector_dictionary_bytes(at(vector), at(addresses), at(lengths));
+}
+
+static jint decide_in(JNIEnv *env, jclass class, jlong vector, jint zone, jlong set) {
+  (void)env, (void)class;
+  return oap_vector_decide_in(at(vector), (uint32_t)zone, at(set));
+}
+
+static jint decide_range(JNIEnv *env, jclass class, jlong vector, jint zone, jlong low,
+                         jlong high) {
+  (void)env, (void)class;
+  return oap_vector_decide_range(at(vector), (uint32_t)zone, low, high);
+}
+
+static oap_double_range range_of(jdouble low, jboolean low_is_open, jdouble high,
+                                 jboolean high_is_open) {
+  return (oap_double_range){
+      .low = low,
+      .high = high,
+      .low_is_open = low_is_open == JNI_TRUE,
+      .high_is_open = high_is_open == JNI_TRUE,
+  };
+}
+
+static jint decide_doubles(JNIEnv *env, jclass class, jlong vector, jint zone, jdouble low,
+                           jboolean low_is_open, jdouble high, jboolean high_is_open) {
+  (void)env, (void)class;
+  oap_double_range range = range_of(low, low_is_open, high, high_is_open);
+  return oap_vector_decide_double_range(at(vector), (uint32_t)zone, &range);
+}
+
+static jint decide_prefix(JNIEnv *env, jclass class, jlong vector, jint zone, jlong low,
+                          jlong high) {
+  (void)env, (void)class;
+  return oap_vector_decide_prefix(at(vector), (uint32_t)zone, (uint64_t)low, (uint64_t)high);
+}
+
+static jint select_in(JNIEnv *env, jclass class, jlong vector, jint zone, jlong set, jlong rows,
+                      jint count, jlong out) {
+  (void)env, (void)class;
+  return oap_vector_select_in(at(vector), (uint32_t)zone, at(set), at(rows), (uint32_t)count,
+                              at(out));
+}
+
+static jint select_range(JNIEnv *env, jclass class, jlong vector, jint zone, jlong low, jlong high,
+                         jlong rows, jint count, jlong out) {
+  (void)env, (void)class;
+  return oap_vector_select_range(at(vector), (uint32_t)zone, low, high, at(rows), (uint32_t)count,
+                                 at(out));
+}
+
+static jint select_doubles(JNIEnv *env, jclass class, jlong vector, jint zone, jdouble low,
+                           jboolean low_is_open, jdouble high, jboolean high_is_open, jlong rows,
+                           jint count, jlong out) {
+  (void)env, (void)class;
+  oap_double_range range = range_of(low, low_is_open, high, high_is_open);
+  return oap_vector_select_double_range(at(vector), (uint32_t)zone, &range, at(rows),
+                                        (uint32_t)count, at(out));
+}
+
+static jint select_codes(JNIEnv *env, jclass class, jlong vector, jint zone, jlong matches,
+                         jlong rows, jint count, jlong out) {
+  (void)env, (void)class;
+  return oap_vector_select_codes(at(vector), (uint32_t)zone, at(matches), at(rows), (uint32_t)count,
+                                 at(out));
+}
+
+static jint select_null(JNIEnv *env, jclass class, jlong vector, jint zone, jboolean is_null,
+                        jlong rows, jint count, jlong out) {
+  (void)env, (void)class;
+  return oap_vector_select_null(at(vector), (uint32_t)zone, is_null == JNI_TRUE, at(rows),
+                                (uint32_t)count, at(out));
+}
+
+static jlong key_set_open(JNIEnv *env, jclass class, jlongArray keys) {
+  (void)class;
+  jsize count = (*env)->GetArrayLength(env, keys);
+  jlong *copy = malloc(((size_t)count + 1) * sizeof(*copy));
+  if (copy == NULL) {
+    return -ENOMEM;
+  }
+  (*env)->GetLongArrayRegion(env, keys, 0, count, copy);
+  oap_key_set *set;
+  int result = oap_key_set_open((const int64_t *)copy, (uint64_t)count, &set);
+  free(copy);
+  return result != 0 ? result : (jlong)(uintptr_t)set;
+}
+
+static void key_set_close(JNIEnv *env, jclass class, jlong set) {
+  (void)env, (void)class;
+  oap_key_set_close(at(set));
+}
+
+static jlong key_set_size(JNIEnv *env, jclass class, jlong set) {
+  (void)env, (void)class;
+  return (jlong)oap_key_set_size(at(set));
+}
+
+static jlong key_set_minimum(JNIEnv *env, jclass class, jlong set) {
+  (void)env, (void)class;
+  return oap_key_set_minimum(at(set));
+}
+
+static jlong key_set_maximum(JNIEnv *env, jclass class, jlong set) {
+  (void)env, (void)class;
+  return oap_key_set_maximum(at(set));
+}
+
+static jlong key_set_memory(JNIEnv *env, jclass class, jlong set) {
+  (void)env, (void)class;
+  return (jlong)oap_key_set_memory(at(set));
+}
+
+static jboolean key_set_meets(JNIEnv *env, jclass class, jlong set, jlong low, jlong high) {
+  (void)env, (void)class;
+  return oap_key_set_meets(at(set), low, high) ? JNI_TRUE : JNI_FALSE;
+}
+
+static const JNINativeMethod methods[] = {
+    {"address", "(Ljava/nio/ByteBuffer;)J", (void *)native_address},
+    {"kernels", "()Ljava/lang/String;", (void *)native_kernels},
+    {"encoderOpen", "(I)J", (void *)encoder_open},
+    {"encoderClose", "(J)V", (void *)encoder_close},
+    {"encoderAdd", "(JJJI)I", (void *)encoder_add},
+    {"encoderAddBytes", "(JJJJI)I", (void *)encoder_add_bytes},
+    {"encoderFinish", "(J)J", (void *)encoder_finish},
+    {"encoderWrite", "(J[J)I", (void *)encoder_write},
+    {"encoderMemory", "(J)J", (void *)encoder_memory},
+    {"open", "([J)J", (void *)chunk_open},
+    {"close", "(J)V", (void *)chunk_close},
+    {"kind", "(J)I", (void *)chunk_kind},
+    {"rows", "(J)I", (void *)chunk_rows},
+    {"dictionaryEntries", "(J)I", (void *)dictionary_entries},
+    {"zoneMinimum", "(JI)J", (void *)zone_minimum},
+    {"zoneMaximum", "(JI)J", (void *)zone_maximum},
+    {"zoneNulls", "(JI)I", (void *)zone_nulls},
+    {"zoneEncoding", "(JI)I", (void *)zone_encoding},
+    {"zoneWidth", "(JI)I", (void *)zone_width},
+    {"zoneBytes", "(JI)J", (void *)zone_bytes},
+    {"hasCodes", "(JI)Z", (void *)has_codes},
+    {"unpack", "(JIJIJJ)I", (void *)unpack},
+    {"unpackBytes", "(JIJIJJJ)I", (void *)unpack_bytes},
+    {"dictionary", "(JJ)I", (void *)dictionary},
+    {"dictionaryBytes", "(JJJ)I", (void *)dictionary_bytes},
+    {"decideIn", "(JIJ)I", (void *)decide_in},
+    {"decideRange", "(JIJJ)I", (void *)decide_range},
+    {"decideDoubles", "(JIDZDZ)I", (void *)decide_doubles},
+    {"decidePrefix", "(JIJJ)I", (void *)decide_prefix},
+    {"selectIn", "(JIJJIJ)I", (void *)select_in},
+    {"selectRange", "(JIJJJIJ)I", (void *)select_range},
+    {"selectDoubles", "(JIDZDZJIJ)I", (void *)select_doubles},
+    {"selectCodes", "(JIJJIJ)I", (void *)select_codes},
+    {"selectNull", "(JIZJIJ)I", (void *)select_null},
+    {"keySetOpen", "([J)J", (void *)key_set_open},
+    {"keySetClose", "(J)V", (void *)key_set_close},
+    {"keySetSize", "(J)J", (void *)key_set_size},
+    {"keySetMinimum", "(J)J", (void *)key_set_minimum},
+    {"keySetMaximum", "(J)J", (void *)key_set_maximum},
+    {"keySetMemory", "(J)J", (void *)key_set_memory},
+    {"keySetMeets", "(JJJ)Z", (void *)key_set_meets},
+};
+
+bool oap_vector_register(JNIEnv *env) {
+  jclass class = (*env)->FindClass(env, "io/oap/cache/vector/NativeVector");
+  return class != NULL &&
+         (*env)->RegisterNatives(env, class, methods, sizeof(methods) / sizeof(methods[0])) == 0;
+}

@@ -1,0 +1,238 @@
+/*
+ * How one zone is laid out. The encoding is the one that takes the fewest bytes; where two take the
+ * same, the one that is faster to read. native/VECTOR-CHUNK.md describes the encodings.
+ */
+#include "vector_encode.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static void take_if_smaller(vector_choice *best, vector_choice other) {
+  if (other.bytes < best->bytes) {
+    *best = other;
+  }
+}
+
+static vector_choice choose_numbers(const vector_kernels *kernels, const vector_rows *rows) {
+  uint32_t size = 1u << vector_shift(rows->kind);
+  int64_t least, greatest;
+  kernels->bounds(rows->number, rows->rows, &least, &greatest);
+  if (least == greatest) {
+    return (vector_choice){.encoding = OAP_CONSTANT, .reference = (uint64_t)least};
+  }
+  vector_choice best = {.encoding = OAP_PLAIN, .bytes = (uint64_t)rows->rows * size};
+  unsigned width = vector_bits((uint64_t)greatest - (uint64_t)least);
+  take_if_smaller(&best, (vector_choice){.encoding = OAP_PACKED,
+                                         .width = (uint8_t)width,
+                                         .reference = (uint64_t)least,
+                                         .bytes = vector_packed_bytes(rows->rows, width)});
+  uint32_t runs = kernels->changes(rows->number, rows->rows) + 1;
+  take_if_smaller(
+      &best, (vector_choice){.encoding = OAP_RUNS,
+                             .count = runs,
+                             .bytes = vector_round(2 * (uint64_t)runs) + (uint64_t)runs * size});
+  return best;
+}
+
+static bool are_same_bytes(const vector_rows *rows, uint32_t a, uint32_t b) {
+  return rows->length[a] == rows->length[b] &&
+         (rows->length[a] == 0 || memcmp(rows->data[a], rows->data[b], rows->length[a]) == 0);
+}
+
+static vector_choice choose_bytes(const vector_rows *rows, uint32_t nulls) {
+  uint32_t same = 1;
+  while (same < rows->rows && are_same_bytes(rows, same, same - 1)) {
+    same++;
+  }
+  if (same == rows->rows) {
+    return (vector_choice){
+        .encoding = OAP_CONSTANT, .count = rows->length[0], .bytes = rows->length[0]};
+  }
+  uint64_t total = 0;
+  bool have_one_length = true;
+  for (uint32_t i = 0; i < rows->rows; i++) {
+    total += nulls > 0 && rows->is_null[i] ? 0 : rows->length[i];
+    have_one_length = have_one_length && rows->length[i] == rows->length[0];
+  }
+  unsigned width = vector_bits(total);
+  vector_choice best = {.encoding = OAP_PLAIN,
+                        .width = (uint8_t)width,
+                        .count = (uint32_t)total,
+                        .bytes = vector_packed_bytes(rows->rows, width) + total};
+  uint64_t fixed = (uint64_t)rows->rows * rows->length[0];
+  if (have_one_length && fixed <= VECTOR_MOST_ZONE_BYTES) {
+    take_if_smaller(
+        &best, (vector_choice){.encoding = OAP_PLAIN, .count = (uint32_t)fixed, .bytes = fixed});
+  }
+  return best;
+}
+
+vector_choice vector_choose(const vector_kernels *kernels, const vector_rows *rows,
+                            uint32_t nulls) {
+  if (nulls == rows->rows) {
+    return (vector_choice){.encoding = OAP_CONSTANT};
+  }
+  return rows->kind == OAP_BYTES ? choose_bytes(rows, nulls) : choose_numbers(kernels, rows);
+}
+
+/* Makes room for the data behind the bitmap and fills the head; NULL: no memory. */
+static unsigned char *begin(vector_built *zone, const vector_choice *choice) {
+  uint64_t bitmap = vector_bitmap_bytes(zone->head.rows, zone->head.nulls);
+  zone->head.encoding = choice->encoding;
+  zone->head.width = choice->width;
+  zone->head.count = choice->count;
+  zone->head.reference = choice->reference;
+  zone->head.bytes = (uint32_t)(bitmap + choice->bytes);
+  unsigned char *payload = realloc(zone->payload, bitmap + choice->bytes + 1);
+  if (payload == NULL) {
+    return NULL;
+  }
+  zone->payload = payload;
+  return payload + bitmap;
+}
+
+/* Packs the rows' wide or narrow values of packing; fills up the last block. */
+static void pack(const vector_kernels *kernels, vector_rows *rows, uint32_t width, void *out) {
+  uint32_t blocks = (rows->rows + VECTOR_BLOCK_ROWS - 1) / VECTOR_BLOCK_ROWS;
+  for (uint32_t i = rows->rows; i < blocks * VECTOR_BLOCK_ROWS; i++) {
+    if (width <= 32) {
+      rows->packing.narrow[i] = 0;
+    } else {
+      rows->packing.wide[i] = 0;
+    }
+  }
+  if (width <= 32) {
+    kernels->pack32(rows->packing.narrow, blocks, width, out);
+  } else {
+    kernels->pack64(rows->packing.wide, blocks, width, out);
+  }
+}
+
+static void store_number(enum oap_kind kind, unsigned char *out, uint32_t i, int64_t number) {
+  unsigned shift = vector_shift(kind);
+  memcpy(out + ((size_t)i << shift), &number, (size_t)1 << shift);
+}
+
+static void encode_plain(const vector_rows *rows, unsigned char *out) {
+  if (vector_shift(rows->kind) == 3) {
+    memcpy(out, rows->number, rows->rows * sizeof(int64_t));
+    return;
+  }
+  for (uint32_t i = 0; i < rows->rows; i++) {
+    store_number(rows->kind, out, i, rows->number[i]);
+  }
+}
+
+static void encode_packed(const vector_kernels *kernels, vector_rows *rows,
+                          const vector_choice *choice, unsigned char *out) {
+  if (choice->width <= 32) {
+    for (uint32_t i = 0; i < rows->rows; i++) {
+      rows->packing.narrow[i] = (uint32_t)((uint64_t)rows->number[i] - choice->reference);
+    }
+  } else {
+    for (uint32_t i = 0; i < rows->rows; i++) {
+      rows->packing.wide[i] = (uint64_t)rows->number[i] - choice->reference;
+    }
+  }
+  pack(kernels, rows, choice->width, out);
+}
+
+static void encode_runs(const vector_rows *rows, uint32_t runs, unsigned char *out) {
+  unsigned char *values = out + vector_round(2 * (uint64_t)runs);
+  memset(out + 2 * (size_t)runs, 0, (size_t)(values - out) - 2 * (size_t)runs);
+  for (uint32_t i = 0, run = 0; i < rows->rows; i++) {
+    if (i + 1 == rows->rows || rows->number[i + 1] != rows->number[i]) {
+      uint16_t end = (uint16_t)(i + 1);
+      memcpy(out + 2 * (size_t)run, &end, sizeof(end));
+      store_number(rows->kind, values, run++, rows->number[i]);
+    }
+  }
+}
+
+static void encode_bytes(const vector_kernels *kernels, const vector_built *zone, vector_rows *rows,
+                         const vector_choice *choice, unsigned char *out) {
+  unsigned char *bytes = out + vector_packed_bytes(rows->rows, choice->width);
+  uint32_t end = 0;
+  for (uint32_t i = 0; i < rows->rows; i++) {
+    /* A null row is empty, but takes its place where all have one length. */
+    bool is_empty = zone->head.nulls > 0 && rows->is_null[i] && choice->width > 0;
+    uint32_t length = is_empty ? 0 : rows->length[i];
+    if (length > 0) {
+      memcpy(bytes + end, rows->data[i], length);
+    }
+    end += length;
+    rows->packing.narrow[i] = end;
+  }
+  if (choice->width > 0) {
+    pack(kernels, rows, choice->width, out);
+  }
+}
+
+int vector_encode(const vector_kernels *kernels, vector_built *zone, vector_rows *rows,
+                  const vector_choice *choice) {
+  unsigned char *out = begin(zone, choice);
+  if (out == NULL) {
+    return -ENOMEM;
+  }
+  if (choice->encoding == OAP_CONSTANT) {
+    if (choice->bytes > 0) {
+      memcpy(out, rows->data[0], choice->bytes);
+    }
+  } else if (rows->kind == OAP_BYTES) {
+    encode_bytes(kernels, zone, rows, choice, out);
+  } else if (choice->encoding == OAP_PACKED) {
+    encode_packed(kernels, rows, choice, out);
+  } else if (choice->encoding == OAP_RUNS) {
+    encode_runs(rows, choice->count, out);
+  } else {
+    encode_plain(rows, out);
+  }
+  return 0;
+}
+
+vector_choice vector_choose_codes(const vector_rows *rows) {
+  uint32_t least = rows->code[0], greatest = rows->code[0], runs = 1;
+  for (uint32_t i = 1; i < rows->rows; i++) {
+    least = rows->code[i] < least ? rows->code[i] : least;
+    greatest = rows->code[i] > greatest ? rows->code[i] : greatest;
+    runs += rows->code[i] != rows->code[i - 1];
+  }
+  unsigned width = vector_bits(greatest - least);
+  vector_choice best = {.encoding = OAP_DICTIONARY,
+                        .width = (uint8_t)width,
+                        .reference = least,
+                        .bytes = vector_packed_bytes(rows->rows, width)};
+  if (rows->kind == OAP_BYTES) {
+    take_if_smaller(&best, (vector_choice){.encoding = OAP_RUNS,
+                                           .count = runs,
+                                           .bytes = vector_round(2 * (uint64_t)runs) +
+                                                    (uint64_t)runs * sizeof(uint16_t)});
+  }
+  return best;
+}
+
+int vector_encode_codes(const vector_kernels *kernels, vector_built *zone, vector_rows *rows,
+                        const vector_choice *choice) {
+  unsigned char *out = begin(zone, choice);
+  if (out == NULL) {
+    return -ENOMEM;
+  }
+  if (choice->encoding == OAP_DICTIONARY) {
+    for (uint32_t i = 0; i < rows->rows; i++) {
+      rows->packing.narrow[i] = rows->code[i] - (uint32_t)choice->reference;
+    }
+    pack(kernels, rows, choice->width, out);
+    return 0;
+  }
+  uint64_t ends = vector_round(2 * (uint64_t)choice->count);
+  memset(out + 2 * (size_t)choice->count, 0, ends - 2 * (size_t)choice->count);
+  for (uint32_t i = 0, run = 0; i < rows->rows; i++) {
+    if (i + 1 == rows->rows || rows->code[i + 1] != rows->code[i]) {
+      uint16_t end = (uint16_t)(i + 1), code = (uint16_t)rows->code[i];
+      memcpy(out + 2 * (size_t)run, &end, sizeof(end));
+      memcpy(out + ends + 2 * (size_t)run, &code, sizeof(code));
+      run++;
+    }
+  }
+  return 0;
+}

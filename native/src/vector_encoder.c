@@ -1,0 +1,228 @@
+/* Takes zones of values in: null rows get the value of a row near them, minimum and maximum are
+ * found; vector_settle.c does the rest. */
+#include "vector_encoder.h"
+#include "vector_order.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int oap_vector_encoder_open(enum oap_kind kind, oap_vector_encoder **out) {
+  if (kind < OAP_I8 || kind > OAP_BYTES) {
+    return -EINVAL;
+  }
+  oap_vector_encoder *e = calloc(1, sizeof(*e));
+  if (e == NULL) {
+    return -ENOMEM;
+  }
+  e->kernels = vector_kernels_best();
+  e->rows.kind = kind;
+  e->dictionary.is_bytes = kind == OAP_BYTES;
+  *out = e;
+  return 0;
+}
+
+void oap_vector_encoder_close(oap_vector_encoder *e) {
+  if (e == NULL) {
+    return;
+  }
+  for (uint32_t i = 0; i < e->zone_count; i++) {
+    free(e->zones[i].payload);
+    free(e->zones[i].codes);
+  }
+  vector_dictionary_clear(&e->dictionary);
+  free(e->zones);
+  free(e);
+}
+
+/* A new zone with its row and null counts and its bitmap; ENOMEM. */
+static int begin_zone(oap_vector_encoder *e, const uint8_t *nulls, uint32_t rows) {
+  if (e->zone_count == e->zone_room) {
+    uint32_t room = e->zone_room == 0 ? 16 : e->zone_room * 2;
+    vector_built *zones = realloc(e->zones, room * sizeof(*zones));
+    if (zones == NULL) {
+      return -ENOMEM;
+    }
+    e->zones = zones;
+    e->zone_room = room;
+  }
+  vector_built *zone = &e->zones[e->zone_count];
+  *zone = (vector_built){.head.rows = (uint16_t)rows};
+  uint16_t null_count = 0;
+  for (uint32_t i = 0; nulls != NULL && i < rows; i++) {
+    e->rows.is_null[i] = nulls[i] != 0;
+    null_count = (uint16_t)(null_count + e->rows.is_null[i]);
+  }
+  zone->head.nulls = null_count;
+  uint64_t bitmap = vector_bitmap_bytes(rows, null_count);
+  if (bitmap > 0) {
+    zone->payload = calloc(1, bitmap);
+    if (zone->payload == NULL) {
+      return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < rows; i++) {
+      zone->payload[i / 8] |= (unsigned char)(e->rows.is_null[i] << i % 8);
+    }
+  }
+  e->rows.rows = rows;
+  e->row_count += rows;
+  e->zone_count++;
+  return 0;
+}
+
+static int check_zone(const oap_vector_encoder *e, uint32_t rows, bool is_bytes) {
+  bool is_after_short = e->zone_count > 0 && e->zones[e->zone_count - 1].head.rows < OAP_ZONE_ROWS;
+  if (e->is_finished || e->has_failed || rows < 1 || rows > OAP_ZONE_ROWS || is_after_short ||
+      (e->rows.kind == OAP_BYTES) != is_bytes) {
+    return -EINVAL;
+  }
+  return e->row_count + rows > VECTOR_MOST_ROWS ? -EFBIG : 0;
+}
+
+/* Copies what a null row stands next to; the first row that is not null fills those before it. */
+static void fill_nulls(vector_rows *rows, uint32_t nulls) {
+  if (nulls == 0 || nulls == rows->rows) {
+    return;
+  }
+  uint32_t from = 0;
+  while (rows->is_null[from]) {
+    from++;
+  }
+  bool is_bytes = rows->kind == OAP_BYTES;
+  for (uint32_t i = 0; i < rows->rows; i++) {
+    if (!rows->is_null[i]) {
+      from = i;
+    } else if (is_bytes) {
+      rows->data[i] = rows->data[from];
+      rows->length[i] = rows->length[from];
+    } else {
+      rows->number[i] = rows->number[from];
+    }
+  }
+}
+
+static int fail_if(oap_vector_encoder *e, int result) {
+  e->has_failed = e->has_failed || result != 0;
+  return result;
+}
+
+/* Loads values as 64-bit numbers. */
+static void load_numbers(vector_rows *rows, const void *values) {
+  const int8_t *bytes = values;
+  const int16_t *shorts = values;
+  const int32_t *ints = values;
+  const uint32_t *floats = values;
+  switch (rows->kind) {
+  case OAP_I8:
+    for (uint32_t i = 0; i < rows->rows; i++) {
+      rows->number[i] = bytes[i];
+    }
+    return;
+  case OAP_I16:
+    for (uint32_t i = 0; i < rows->rows; i++) {
+      rows->number[i] = shorts[i];
+    }
+    return;
+  case OAP_I32:
+    for (uint32_t i = 0; i < rows->rows; i++) {
+      rows->number[i] = ints[i];
+    }
+    return;
+  case OAP_F32:
+    for (uint32_t i = 0; i < rows->rows; i++) {
+      rows->number[i] = floats[i];
+    }
+    return;
+  default:
+    memcpy(rows->number, values, rows->rows * sizeof(*rows->number));
+  }
+}
+
+/* The bits of a value whose place in Spark's order this is; see vector_order.h. */
+static int64_t bits_of_order(int64_t order) {
+  return order ^ (int64_t)((uint64_t)(order >> 63) >> 1);
+}
+
+static void bound_numbers(oap_vector_encoder *e, vector_zone *head) {
+  vector_rows *rows = &e->rows;
+  if (!vector_is_float(rows->kind)) {
+    e->kernels->bounds(rows->number, rows->rows, &head->minimum, &head->maximum);
+    return;
+  }
+  int64_t *order = (int64_t *)rows->packing.wide;
+  for (uint32_t i = 0; i < rows->rows; i++) {
+    double value;
+    if (rows->kind == OAP_F32) {
+      float narrow;
+      memcpy(&narrow, &rows->number[i], sizeof(narrow));
+      value = (double)narrow;
+    } else {
+      memcpy(&value, &rows->number[i], sizeof(value));
+    }
+    order[i] = vector_order(value);
+  }
+  e->kernels->bounds(order, rows->rows, &head->minimum, &head->maximum);
+  head->minimum = bits_of_order(head->minimum);
+  head->maximum = bits_of_order(head->maximum);
+}
+
+int oap_vector_encoder_add(oap_vector_encoder *e, const void *values, const uint8_t *nulls,
+                           uint32_t rows) {
+  int result = check_zone(e, rows, false);
+  if (result != 0 || (result = begin_zone(e, nulls, rows)) != 0) {
+    return fail_if(e, result);
+  }
+  vector_zone *head = &e->zones[e->zone_count - 1].head;
+  load_numbers(&e->rows, values);
+  fill_nulls(&e->rows, head->nulls);
+  if (head->nulls < rows) {
+    bound_numbers(e, head);
+  }
+  return fail_if(e, vector_encode_zone(e));
+}
+
+/* The first 8 bytes as a big-endian number. */
+static uint64_t prefix_of(const unsigned char *data, uint32_t length) {
+  uint64_t prefix = 0;
+  if (length > 0) {
+    memcpy(&prefix, data, length < 8 ? length : 8);
+  }
+  return __builtin_bswap64(prefix);
+}
+
+static void bound_bytes(const vector_rows *rows, vector_zone *head) {
+  uint64_t least = UINT64_MAX, greatest = 0;
+  for (uint32_t i = 0; i < rows->rows; i++) {
+    uint64_t prefix = prefix_of(rows->data[i], rows->length[i]);
+    least = prefix < least ? prefix : least;
+    greatest = prefix > greatest ? prefix : greatest;
+  }
+  head->minimum = (int64_t)least;
+  head->maximum = (int64_t)greatest;
+}
+
+int oap_vector_encoder_add_bytes(oap_vector_encoder *e, const int64_t *addresses,
+                                 const int32_t *lengths, const uint8_t *nulls, uint32_t rows) {
+  int result = check_zone(e, rows, true);
+  if (result != 0 || (result = begin_zone(e, nulls, rows)) != 0) {
+    return fail_if(e, result);
+  }
+  vector_zone *head = &e->zones[e->zone_count - 1].head;
+  uint64_t total = 0;
+  for (uint32_t i = 0; i < rows; i++) {
+    bool is_null = head->nulls > 0 && e->rows.is_null[i];
+    if (!is_null && lengths[i] < 0) {
+      return fail_if(e, -EINVAL);
+    }
+    e->rows.data[i] = is_null ? NULL : (const unsigned char *)(uintptr_t)addresses[i];
+    e->rows.length[i] = is_null ? 0 : (uint32_t)lengths[i];
+    total += e->rows.length[i];
+  }
+  if (total > VECTOR_MOST_ZONE_BYTES) {
+    return fail_if(e, -EFBIG);
+  }
+  fill_nulls(&e->rows, head->nulls);
+  if (head->nulls < rows) {
+    bound_bytes(&e->rows, head);
+  }
+  return fail_if(e, vector_encode_zone(e));
+}
