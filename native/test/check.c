@@ -38,6 +38,8 @@ oap_options check_options(uint64_t capacity) {
   return options;
 }
 
+bool check_is_memcheck(void) { return getenv("OAP_TEST_MEMCHECK") != NULL; }
+
 static uint64_t pattern(const oap_key *key, uint64_t bytes, uint64_t at) {
   uint64_t state = key->file_low * 31 + key->row_group * UINT64_C(1000003) + key->column +
                    key->representation * 7919 + bytes * 131 + at;

@@ -74,6 +74,10 @@ static inline uint64_t check_runs(uint64_t usual) {
 /* Where a test's pools lie: see media_test.c. One shard's worth unless the test says otherwise. */
 oap_options check_options(uint64_t capacity);
 
+/* Under Valgrind, as dev/native-test says, which does not answer like the system to a mapping
+ * larger than the address space. */
+bool check_is_memcheck(void);
+
 oap_key key_numbered(uint64_t file, uint32_t row_group, uint32_t column);
 void chunk_fill(const oap_key *key, const oap_chunk *chunk);
 bool chunk_is_right(const oap_key *key, const oap_chunk *chunk);

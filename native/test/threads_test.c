@@ -76,14 +76,14 @@ static void *work(void *seed) {
 /* Grows and shrinks the pool, never below what run opened it with, while others are at work. */
 static void resize_meanwhile(uint64_t least) {
   uint64_t random = check_seed;
-  uint64_t capacity = 0;
-  while (atomic_load(&working) > 0) {
+  uint64_t capacity;
+  do {
     capacity = least + random_below(&random, 1024) * 4096;
     CHECK(oap_pool_resize(pool, capacity) == 0);
     for (uint64_t pauses = random_below(&random, 100); pauses > 0; pauses--) {
       sched_yield();
     }
-  }
+  } while (atomic_load(&working) > 0);
   oap_stats stats;
   oap_pool_stats(pool, &stats);
   CHECK(capacity - stats.capacity_bytes < 4096 * 4);
