@@ -1,9 +1,16 @@
 package io.oap.spark
 
-import org.apache.spark.sql.catalyst.expressions.{Attribute, EqualTo, Expression, InSet}
+import org.apache.spark.sql.catalyst.expressions.{
+  Attribute,
+  EqualNullSafe,
+  EqualTo,
+  Expression,
+  InSet
+}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
 import org.apache.spark.sql.catalyst.util.{TypeUtils, UnsafeRowUtils}
 import org.apache.spark.sql.connector.expressions.{Expressions, Literal, NamedReference}
+import org.apache.spark.sql.connector.expressions.aggregate.Aggregation
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.metric.CustomMetric
 import org.apache.spark.sql.connector.read._
@@ -29,6 +36,14 @@ final class CachedParquetScanBuilder(
       parquet.options) {
   override def build(): ParquetScan =
     new CachedParquetScan(super.build(), statistics, offered)
+
+  /**
+   * Spark alone pushes no aggregate into a V1 relation. Where it does, it takes the statistics of a
+   * column by its place in the table, which is another place in a file with nested columns before
+   * it, or with columns in another order.
+   */
+  override def pushAggregation(aggregation: Aggregation): Boolean =
+    statistics.isEmpty && super.pushAggregation(aggregation)
 
   /** A V1 relation has taken the parts of variants that are wanted into its schema already. */
   override def pushVariantExtractions(extractions: Array[VariantExtraction]): Array[Boolean] =
@@ -86,6 +101,8 @@ final class CachedParquetScan(
   private def hasOneValue(partitionColumn: String): Boolean = partitionFilters.exists {
     case EqualTo(column: Attribute, value) if value.foldable => column.name == partitionColumn
     case EqualTo(value, column: Attribute) if value.foldable => column.name == partitionColumn
+    case EqualNullSafe(column: Attribute, value) if value.foldable => column.name == partitionColumn
+    case EqualNullSafe(value, column: Attribute) if value.foldable => column.name == partitionColumn
     case _ => false
   }
 

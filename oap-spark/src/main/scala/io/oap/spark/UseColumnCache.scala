@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   SubqueryExpression
 }
 import org.apache.spark.sql.catalyst.optimizer.MergeScalarSubqueries
-import org.apache.spark.sql.catalyst.plans.logical.{DeleteFromTable, Join, LogicalPlan, Subquery}
+import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
@@ -33,7 +33,8 @@ import io.oap.common.OapConfig
  * the same relation into one (`MergeScalarSubqueries`). V2 scans with different columns would not
  * merge. Therefore a subquery without joins is left alone in its own run and turned together with
  * the plan around it, after the merge. One with joins is turned in its own run, because Spark
- * plans dynamic pruning there.
+ * plans dynamic pruning there; but one that becomes a part of the plan around it only there, so
+ * that its scans can be the same as others of that plan.
  */
 case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
 
@@ -41,13 +42,23 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
     case _ if !isEnabled => plan
     // The table that is to change; Spark refuses that for V1, in its own words.
     case delete: DeleteFromTable => delete
-    case subquery: Subquery if !hasJoin(subquery) => subquery
+    case subquery: Subquery if !hasJoin(subquery) || becomesJoin(subquery) => subquery
     case subquery: Subquery => withCachedSubqueries(cached(subquery))
     case _ => withCachedSubqueries(cached(MergeScalarSubqueries(plan)))
   }
 
   private def isEnabled: Boolean =
     OapConfig.CACHE_ENABLED.get(key => conf.getConfString(key, null))
+
+  /** Whether it is a correlated scalar subquery: Spark joins those with the plan around them. */
+  private def becomesJoin(subquery: Subquery): Boolean =
+    subquery.correlated && isAggregate(subquery.child)
+
+  private def isAggregate(plan: LogicalPlan): Boolean = plan match {
+    case _: Aggregate => true
+    case Project(_, child) => isAggregate(child)
+    case _ => false
+  }
 
   private def hasJoin(plan: LogicalPlan): Boolean = plan.exists(_.isInstanceOf[Join])
 

@@ -220,6 +220,16 @@ class PlanSuite extends CacheSuite {
     }
   }
 
+  test("no aggregate is pushed into a V1 relation: Spark mistakes columns behind nested ones") {
+    spark.range(100).selectExpr(
+      "struct(id AS a, id + 1 AS b) AS s",
+      "id",
+      "if(id < 10, id, null) AS n").write.saveAsTable("nested_first")
+    withConf("spark.sql.parquet.aggregatePushdown" -> "true") {
+      assertSameRows(spark.table("nested_first").selectExpr("count(n)", "max(id)"))
+    }
+  }
+
   test("a join with no key drops all files, one with very many keys still drops row groups") {
     spark.range(0, 40000, 1, 1).selectExpr("id", "cast(id / 10 as int) as day").write
       .option("parquet.block.size", "65536").option("parquet.page.size", "4096")
