@@ -1,5 +1,5 @@
 /* The format does not change by accident: files in golden/, one for each kind, are read, and are
- * what the encoder writes today. vector_golden_test <folder> write makes them anew; that is right
+ * what the encoder writes today. "vector_golden_test write" makes them anew; that is right
  * only together with a new version in VECTOR-CHUNK.md, or when the encoder chooses differently. */
 #include "vector_model.h"
 
@@ -108,13 +108,12 @@ static void store(const char *path, const chunk *c) {
 }
 
 int main(int argc, char **argv) {
-  CHECK(argc >= 2);
-  bool is_writing = argc == 3 && strcmp(argv[2], "write") == 0;
+  bool is_writing = argc == 2 && strcmp(argv[1], "write") == 0;
   bool seen[ZONES] = {false};
   uint64_t random = 1;
   for (int kind = OAP_I8; kind <= OAP_BYTES; kind++) {
     char path[4096];
-    CHECK(snprintf(path, sizeof(path), "%s/%s.chunk", argv[1], names[kind]) < (int)sizeof(path));
+    CHECK(snprintf(path, sizeof(path), "%s/%s.chunk", GOLDEN, names[kind]) < (int)sizeof(path));
     column c = golden_column((enum oap_kind)kind);
     chunk written = chunk_encode(&random, &c, 1);
     if (is_writing) {
