@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.catalyst.optimizer.JoinSelectionHelper
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
-import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Join, LeafNode, LogicalPlan, Window}
+import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.internal.SQLConf
@@ -18,7 +18,7 @@ import org.apache.spark.sql.internal.SQLConf
  *
  * Offering every column would make plans worse. Where Spark puts a dynamic filter on a key it puts
  * no bloom filter, and a dynamic filter that finds no broadcast to reuse is dropped: so a data
- * column is offered only when it joins with a side that Spark will broadcast, before any shuffle. And equal parts of a
+ * column is offered only when it joins with a side that Spark will broadcast. And equal parts of a
  * plan are run once only while they stay equal: so a table that stands in the plan several times
  * offers its partition columns only, as it does in Spark alone.
  *
@@ -35,8 +35,8 @@ private final class JoinKeys(plan: LogicalPlan, conf: SQLConf)
     case ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, left, right, hint) =>
       val leftIsSmall = hintToBroadcastLeft(hint) || isSmall(left)
       val rightIsSmall = hintToBroadcastRight(hint) || isSmall(right)
-      leftKeys.flatMap(traced(_, left, rightIsSmall && !hasShuffle(left))) ++
-        rightKeys.flatMap(traced(_, right, leftIsSmall && !hasShuffle(right)))
+      leftKeys.flatMap(traced(_, left, rightIsSmall)) ++
+        rightKeys.flatMap(traced(_, right, leftIsSmall))
   }.flatten
 
   private def traced(key: Expression, side: LogicalPlan, joinsSmall: Boolean): Option[Key] =
@@ -47,17 +47,6 @@ private final class JoinKeys(plan: LogicalPlan, conf: SQLConf)
   /** Whether Spark expects to broadcast this; a V2 relation has no size before push-down. */
   private def isSmall(side: LogicalPlan): Boolean =
     !side.exists(_.isInstanceOf[DataSourceV2Relation]) && canBroadcastBySize(side, conf)
-
-  /**
-   * Whether rows are likely shuffled on their way up: there Spark may put a bloom filter of the join
-   * keys over the scan, which spares the shuffle more than a filter by row groups does.
-   */
-  private def hasShuffle(side: LogicalPlan): Boolean = side.exists {
-    case Join(left, right, _, _, hint) =>
-      !(hintToBroadcastLeft(hint) || hintToBroadcastRight(hint) || isSmall(left) || isSmall(right))
-    case _: Aggregate | _: Window => true
-    case _ => false
-  }
 
   private val timesRead: Map[Any, Int] =
     plan.collectWithSubqueries { case relation: LeafNode => table(relation) }
