@@ -16,6 +16,8 @@ public final class CacheCounters {
   private long chunksMissed;
   private long chunksBypassed;
   private long rowGroupsPruned;
+  private long zonesSkipped;
+  private long rowsDropped;
   private long loadNanos;
 
   public long bytesFromPool() {
@@ -41,6 +43,16 @@ public final class CacheCounters {
   /** Row groups of the split that no row can come from, by the statistics in the footer. */
   public long rowGroupsPruned() {
     return rowGroupsPruned;
+  }
+
+  /** Zones of vector chunks that were passed over, because none of their rows was wanted. */
+  public long zonesSkipped() {
+    return zonesSkipped;
+  }
+
+  /** Rows of the other zones that conditions of the query left out. */
+  public long rowsDropped() {
+    return rowsDropped;
   }
 
   /** Time spent reading from files and filling the pool; waiting for other readers is not in it. */
@@ -75,6 +87,16 @@ public final class CacheCounters {
     rowGroupsPruned += count;
   }
 
+  /** Records a zone of which no row was wanted. */
+  public void skipZone() {
+    zonesSkipped++;
+  }
+
+  /** Records rows left out of a zone of which others were wanted. */
+  public void dropRows(long count) {
+    rowsDropped += count;
+  }
+
   /** Adds everything that {@code other} counted. */
   public void add(CacheCounters other) {
     bytesFromPool += other.bytesFromPool;
@@ -83,6 +105,8 @@ public final class CacheCounters {
     chunksMissed += other.chunksMissed;
     chunksBypassed += other.chunksBypassed;
     rowGroupsPruned += other.rowGroupsPruned;
+    zonesSkipped += other.zonesSkipped;
+    rowsDropped += other.rowsDropped;
     loadNanos += other.loadNanos;
   }
 
@@ -95,6 +119,8 @@ public final class CacheCounters {
     since.chunksMissed = chunksMissed - earlier.chunksMissed;
     since.chunksBypassed = chunksBypassed - earlier.chunksBypassed;
     since.rowGroupsPruned = rowGroupsPruned - earlier.rowGroupsPruned;
+    since.zonesSkipped = zonesSkipped - earlier.zonesSkipped;
+    since.rowsDropped = rowsDropped - earlier.rowsDropped;
     since.loadNanos = loadNanos - earlier.loadNanos;
     return since;
   }

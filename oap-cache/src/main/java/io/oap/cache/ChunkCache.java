@@ -109,7 +109,8 @@ public final class ChunkCache {
     return askedInPart.asMap().putIfAbsent(key, Boolean.TRUE) != null;
   }
 
-  private Pin pin(ChunkKey key) {
+  /** Pins a chunk if the pool holds it and has not failed; else null. */
+  Pin pin(ChunkKey key) {
     if (fault != null) {
       return null;
     }
@@ -121,7 +122,8 @@ public final class ChunkCache {
     }
   }
 
-  private void switchOff(Throwable cause) {
+  /** Gives the pool up for the rest of the process. */
+  void switchOff(Throwable cause) {
     synchronized (this) {
       if (fault != null) {
         return;

@@ -11,6 +11,7 @@ import java.util.function.Function;
 public final class ColumnCache implements AutoCloseable {
   private final ColumnPool pool;
   private final ChunkCache chunks;
+  private final VectorChunks vectors;
   private final FooterCache footers;
 
   /**
@@ -30,11 +31,16 @@ public final class ColumnCache implements AutoCloseable {
   private ColumnCache(ColumnPool pool, long loadTimeoutMillis, long footerSize) {
     this.pool = pool;
     this.chunks = new ChunkCache(pool, loadTimeoutMillis);
+    this.vectors = new VectorChunks(pool, chunks);
     this.footers = new FooterCache(footerSize);
   }
 
   public ChunkCache chunks() {
     return chunks;
+  }
+
+  public VectorChunks vectors() {
+    return vectors;
   }
 
   public FooterCache footers() {

@@ -26,6 +26,16 @@ public final class OapConfig {
           Scope.SESSION,
           "Whether queries of this session are planned to read Parquet through the column cache.");
 
+  public static final ConfigEntry<String> CACHE_REPRESENTATION =
+      choice(
+          "spark.oap.cache.representation",
+          List.of("encoded", "auto", "vector"),
+          Scope.SESSION,
+          "How chunks are kept. encoded: as they stand in the file. vector: flat columns are turned "
+              + "into vector chunks when they are read first, which need no decoding later and are "
+              + "filtered where they lie. auto: they are turned when they are found in the pool, so "
+              + "that a column that is read only once costs nothing.");
+
   public static final ConfigEntry<Long> CACHE_LOAD_TIMEOUT =
       duration(
           "spark.oap.cache.loadTimeout",
@@ -66,6 +76,7 @@ public final class OapConfig {
       choice(
           "spark.oap.pool.medium",
           List.of("auto", "dram", "node", "file", "fsdax", "devdax"),
+          Scope.STATIC,
           "Where the pool lies. dram: anonymous memory, in huge pages where the system has them. "
               + "node: the same on the memory nodes of spark.oap.pool.nodes. file: in the "
               + "directories of spark.oap.pool.path. fsdax: the same, and an error if a directory "
@@ -99,6 +110,7 @@ public final class OapConfig {
       choice(
           "spark.oap.pool.policy",
           List.of("s3fifo", "generations", "lru"),
+          Scope.STATIC,
           "Which chunks leave when the pool is full. s3fifo withstands scans and loops; the others "
               + "are there for comparison.");
 
@@ -106,6 +118,7 @@ public final class OapConfig {
   public static final List<ConfigEntry<?>> ALL =
       List.of(
           CACHE_ENABLED,
+          CACHE_REPRESENTATION,
           CACHE_LOAD_TIMEOUT,
           CACHE_FOOTER_SIZE,
           POOL_SIZE,
@@ -158,13 +171,14 @@ public final class OapConfig {
   }
 
   /** One of a few words; the first is the default. */
-  private static ConfigEntry<String> choice(String key, List<String> words, String meaning) {
+  private static ConfigEntry<String> choice(
+      String key, List<String> words, Scope scope, String meaning) {
     return new ConfigEntry<>(
         key,
         "string",
         words.get(0),
         "one of " + String.join(", ", words),
-        Scope.STATIC,
+        scope,
         "0.1.0",
         meaning,
         text -> {

@@ -16,7 +16,6 @@ import org.apache.spark.sql.execution.datasources.v2.{
 }
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
@@ -28,13 +27,13 @@ import io.oap.cache.{CacheCounters, ColumnCache}
  * @param parquet Spark's own factory for the same scan: it holds the settings, and reads what the
  *     cache does not serve (rows without the vectorized reader, encrypted files, a process whose
  *     cache could not be opened)
- * @param runtimeFilters join keys that came with the query, as filters on data columns
+ * @param conditions what the query says about single rows and row groups
  * @param isV1 whether the scan stands for one of a V1 relation. That one fails on a missing file
  *     although corrupt files are to be ignored, where a V2 scan goes on
  */
 final class CachedParquetReaderFactory(
     parquet: ParquetPartitionReaderFactory,
-    runtimeFilters: Array[Filter],
+    conditions: ScanConditions,
     isV1: Boolean)
     extends PartitionReaderFactory {
 
@@ -63,16 +62,16 @@ final class CachedParquetReaderFactory(
     val files = partition.asInstanceOf[FilePartition].files.iterator
     val counters = new CacheCounters
     val cache: Option[ColumnCache] = if (isVectorized) ExecutorCache.get() else None
-    val buildReader: PartitionedFile => PartitionReader[T] = cache match {
-      case Some(columns) =>
-        val splits = new SplitReaders(parquet, settings, runtimeFilters, columns, counters)
+    val splits = cache.map(new SplitReaders(parquet, settings, conditions, _, counters))
+    val buildReader: PartitionedFile => PartitionReader[T] = splits match {
+      case Some(readers) =>
         file =>
-          try open(splits, file)
+          try open(readers, file)
           catch { case _: EncryptedFileException => uncached(file) }
       case None => uncached
     }
     val reader = new FilePartitionReader[T](files, failingOnMissing(buildReader), parquet.options)
-    new MeteredReader(reader, counters)
+    new MeteredReader(reader, splits, counters)
   }
 
   /** Gives a missing file the error that Spark does not take for a corrupt file. */
@@ -97,8 +96,15 @@ object CachedParquetReaderFactory {
       !WholeStageCodegenExec.isTooManyFields(conf, schema)
 }
 
-/** Reports a task's counters while it reads, and adds them to the process's totals at the end. */
-private final class MeteredReader[T](reader: PartitionReader[T], counters: CacheCounters)
+/**
+ * Reports a task's counters while it reads, and adds them to the process's totals at the end.
+ *
+ * @param splits what the reader reads with, to be closed after it
+ */
+private final class MeteredReader[T](
+    reader: PartitionReader[T],
+    splits: Option[SplitReaders],
+    counters: CacheCounters)
     extends PartitionReader[T] {
   private var isClosed = false
 
@@ -118,7 +124,8 @@ private final class MeteredReader[T](reader: PartitionReader[T], counters: Cache
       isClosed = true
       ExecutorCache.addTotals(counters)
     }
-    reader.close()
+    try reader.close()
+    finally splits.foreach(_.close())
   }
 }
 

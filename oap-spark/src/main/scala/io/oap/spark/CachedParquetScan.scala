@@ -20,7 +20,6 @@ import org.apache.spark.sql.execution.datasources.v2.parquet.{
   ParquetScan,
   ParquetScanBuilder
 }
-import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
 
 /** Takes Spark's V2 push-down as Spark's own Parquet source does, and builds a cached scan. */
@@ -144,18 +143,28 @@ final class CachedParquetScan(
   override def createReaderFactory(): PartitionReaderFactory =
     super.createReaderFactory() match {
       case readers: ParquetPartitionReaderFactory if pushedAggregate.isEmpty =>
-        new CachedParquetReaderFactory(readers, runtimeDataFilters, statistics.isDefined)
+        new CachedParquetReaderFactory(readers, conditions, statistics.isDefined)
       case readers => readers
     }
 
-  private def runtimeDataFilters: Array[Filter] =
-    runtimePredicates
-      .filter(In.unapply(_).exists { case (name, _) =>
-        readDataSchema.exists(f => conf.resolver(f.name, name))
-      })
-      .flatMap(bounded)
-      .flatMap(SparkInternals.toFilter(_))
-      .toArray
+  private def conditions: ScanConditions = {
+    val onData = runtimePredicates.filter(In.unapply(_).exists { case (name, _) =>
+      readDataSchema.exists(f => conf.resolver(f.name, name))
+    })
+    val rowFilters = if (conf.parquetFilterPushDown) RowFilter.of(dataFilters) else Nil
+    ScanConditions(
+      onData.flatMap(bounded).flatMap(SparkInternals.toFilter(_)).toArray,
+      rowFilters ++ onData.flatMap(rowFilter))
+  }
+
+  /** An IN predicate on a data column as a condition on its rows. */
+  private def rowFilter(predicate: Predicate): Option[RowFilter] = predicate match {
+    case In(name, values) =>
+      readDataSchema
+        .find(field => conf.resolver(field.name, name))
+        .flatMap(field => RowFilter.oneOf(field.name, field.dataType, values.map(_.value())))
+    case _ => None
+  }
 
   /** Row groups are ruled out by minimum and maximum: of many keys only the ends matter. */
   private def bounded(predicate: Predicate): Seq[Predicate] = predicate match {

@@ -7,6 +7,8 @@ import org.apache.spark.sql.execution.datasources.parquet.{ParquetFilters, Parqu
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sources.Filter
 
+import io.oap.common.OapConfig
+
 /**
  * What the session says about reading Parquet, taken on the driver: configuration and options lose
  * their content on the way to an executor.
@@ -23,7 +25,8 @@ private final case class ReadSettings(
     pushesDecimals: Boolean,
     pushesStringPredicates: Boolean,
     inFilterThreshold: Int,
-    isCaseSensitive: Boolean) {
+    isCaseSensitive: Boolean,
+    representation: Representation) {
 
   /** The filters in Parquet's terms, as far as they have any, for a file of this schema. */
   def pushed(
@@ -46,6 +49,26 @@ private final case class ReadSettings(
     }
 }
 
+/** Which representation of a chunk the readers look for and make. */
+private sealed trait Representation {
+
+  /** Whether vector chunks are read and made at all. */
+  def usesVectors: Boolean = this != Representation.Encoded
+}
+
+private object Representation {
+  case object Encoded extends Representation
+  case object Vector extends Representation
+  case object Auto extends Representation
+
+  def of(conf: SQLConf): Representation =
+    OapConfig.CACHE_REPRESENTATION.get(key => conf.getConfString(key, null)) match {
+      case "encoded" => Encoded
+      case "vector" => Vector
+      case _ => Auto
+    }
+}
+
 private object ReadSettings {
   def of(conf: SQLConf, options: ParquetOptions): ReadSettings = ReadSettings(
     datetimeRebaseMode = options.datetimeRebaseModeInRead,
@@ -59,6 +82,7 @@ private object ReadSettings {
     pushesDecimals = conf.parquetFilterPushDownDecimal,
     pushesStringPredicates = conf.parquetFilterPushDownStringPredicate,
     inFilterThreshold = conf.parquetFilterPushDownInFilterThreshold,
-    isCaseSensitive = conf.caseSensitiveAnalysis
+    isCaseSensitive = conf.caseSensitiveAnalysis,
+    representation = Representation.of(conf)
   )
 }

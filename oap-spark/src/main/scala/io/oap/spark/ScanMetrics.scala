@@ -12,6 +12,8 @@ import io.oap.cache.CacheCounters
  *   - chunksHit, chunksMissed, chunksBypassed: column chunks found in the pool, loaded into it, and
  *     read around it
  *   - rowGroupsPruned: row groups ruled out by their statistics and the join keys Spark sent
+ *   - zonesSkipped: zones of vector chunks of which no row was wanted
+ *   - rowsDropped: rows left out of other zones, because the query does not want them
  *   - loadTime: time the tasks spent reading files
  */
 object ScanMetrics {
@@ -22,6 +24,8 @@ object ScanMetrics {
     new ChunksMissed,
     new ChunksBypassed,
     new RowGroupsPruned,
+    new ZonesSkipped,
+    new RowsDropped,
     new LoadTime)
 
   /** The values of one task so far. */
@@ -32,6 +36,8 @@ object ScanMetrics {
     TaskValue("chunksMissed", counters.chunksMissed),
     TaskValue("chunksBypassed", counters.chunksBypassed),
     TaskValue("rowGroupsPruned", counters.rowGroupsPruned),
+    TaskValue("zonesSkipped", counters.zonesSkipped),
+    TaskValue("rowsDropped", counters.rowsDropped),
     TaskValue("loadTime", counters.loadNanos / 1000000)
   )
 
@@ -78,6 +84,16 @@ class ChunksBypassed extends CustomSumMetric {
 class RowGroupsPruned extends CustomSumMetric {
   override def name(): String = "rowGroupsPruned"
   override def description(): String = "row groups pruned"
+}
+
+class ZonesSkipped extends CustomSumMetric {
+  override def name(): String = "zonesSkipped"
+  override def description(): String = "zones skipped"
+}
+
+class RowsDropped extends CustomSumMetric {
+  override def name(): String = "rowsDropped"
+  override def description(): String = "rows dropped in the scan"
 }
 
 class LoadTime extends CustomMetric {

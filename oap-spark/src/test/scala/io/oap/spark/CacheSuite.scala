@@ -136,7 +136,9 @@ abstract class CacheSuite extends AnyFunSuite with BeforeAndAfterAll with Adapti
       expected: Either[Seq[String], Seq[String]],
       run: String): Unit = (actual, expected) match {
     case (Right(here), Right(there)) => assertRows(here, there, run)
-    case _ => assert(actual.left.map(_.toList) === expected.left.map(_.toList), run)
+    case (Left(here), Left(there)) => assert(here.toList === there.toList, run)
+    case (Left(here), _) => fail(s"$run: $here, Spark alone gives rows")
+    case (_, Left(there)) => fail(s"$run gives rows, Spark alone fails: $there")
   }
 
   /** What a query comes to: its rows, or its error as conditions or classes down the causes. */

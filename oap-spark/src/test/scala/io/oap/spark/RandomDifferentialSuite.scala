@@ -65,7 +65,8 @@ abstract class RandomDifferentialSuite extends CacheSuite {
       "spark.sql.codegen.wholeStage" -> share(30),
       "spark.sql.files.maxPartitionBytes" -> oneOf("60k", "1m", "128m"),
       "spark.sql.files.openCostInBytes" -> "1k",
-      "spark.sql.sources.useV1SourceList" -> oneOf("parquet", "parquet", "")
+      "spark.sql.sources.useV1SourceList" -> oneOf("parquet", "parquet", ""),
+      "spark.oap.cache.representation" -> oneOf("auto", "encoded", "vector", "vector")
     )
     val readOptions = Map(
       // Spark alone may give wrong bytes of strings that are delta-encoded and not compressed: its
@@ -86,12 +87,15 @@ abstract class RandomDifferentialSuite extends CacheSuite {
   }
 }
 
-/** With a pool that holds everything: alone, cold, warm. */
+/** With a pool that holds everything: alone, cold, warm, and with what became vector chunks. */
 class RandomWarmSuite extends RandomDifferentialSuite {
   override protected def rowCount(random: Random): Int = 1 + random.nextInt(1500)
 
   override protected def compare(query: => DataFrame): Long =
-    counting(assertSameOutcome(query))._2.chunksHit
+    counting {
+      val expected = assertSameOutcome(query)
+      assertOutcome(outcome(query), expected, "third run")
+    }._2.chunksHit
 }
 
 /** With a pool that is far too small, so that what one task loads evicts what another one wants. */

@@ -2,6 +2,7 @@ package io.oap.cache.parquet;
 
 import io.oap.cache.CacheCounters;
 import io.oap.cache.ColumnCache;
+import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
 import io.oap.common.FileIdentity;
 import java.io.IOException;
@@ -81,26 +82,42 @@ public final class CachedParquetFile {
   }
 
   /**
-   * The footer to read a split with: its row groups are those whose middle byte lies in the split,
-   * and they go with {@link #newStream} only.
+   * A row group of the file.
+   *
+   * @param ordinal its place in the footer, from 0
+   * @param metaData its columns; goes with {@link #newStream} only
+   */
+  public record RowGroup(int ordinal, BlockMetaData metaData) {}
+
+  /**
+   * The row groups of a split: those whose middle byte lies in it.
    *
    * @param start first byte of the split
    * @param length bytes of the split
    * @throws IllegalStateException when the file is encrypted
    */
-  public ParquetMetadata footerOfSplit(long start, long length) {
+  public List<RowGroup> rowGroups(long start, long length) {
     if (isEncrypted()) {
       throw new IllegalStateException("Encrypted files are not cached: " + inputFile);
     }
-    List<BlockMetaData> rowGroups = new ArrayList<>();
+    List<RowGroup> rowGroups = new ArrayList<>();
     for (int i = 0; i < footer.rowGroupsForReading().size(); i++) {
       BlockMetaData rowGroup = footer.metadata().getBlocks().get(i);
       long middle = rowGroup.getStartingPos() + rowGroup.getCompressedSize() / 2;
       if (start <= middle && middle < start + length) {
-        rowGroups.add(footer.rowGroupsForReading().get(i));
+        rowGroups.add(new RowGroup(i, footer.rowGroupsForReading().get(i)));
       }
     }
-    return new ParquetMetadata(footer.metadata().getFileMetaData(), rowGroups);
+    return rowGroups;
+  }
+
+  /**
+   * The key of a chunk of this version of the file.
+   *
+   * @param column ordinal of the leaf column in the file's schema
+   */
+  public ChunkKey key(RowGroup rowGroup, int column, long representation) {
+    return new ChunkKey(id, rowGroup.ordinal(), column, representation);
   }
 
   /** The file's bytes, chunks from the cache; to be closed by the caller. */

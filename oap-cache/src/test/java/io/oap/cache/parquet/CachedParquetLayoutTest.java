@@ -76,7 +76,7 @@ class CachedParquetLayoutTest {
       List<Long> found = new ArrayList<>();
       for (long start : cuts.headSet(length)) {
         long end = cuts.higher(start);
-        List<Long> split = starts(file.footerOfSplit(start, end - start).getBlocks());
+        List<Long> split = starts(ReadingFixture.rowGroups(file, start, end - start));
         try (ParquetFileReader parquet =
             ParquetFileReader.open(input, reading.options(o -> o.withRange(start, end)))) {
           assertEquals(starts(parquet.getRowGroups()), split, start + " to " + end);
@@ -93,7 +93,7 @@ class CachedParquetLayoutTest {
     reading.write(2500, writer -> writer);
     CachedParquetFile file = reading.lookUp();
     List<BlockMetaData> whole = file.footer().getBlocks();
-    List<BlockMetaData> split = file.footerOfSplit(0, Long.MAX_VALUE).getBlocks();
+    List<BlockMetaData> split = ReadingFixture.rowGroups(file, 0, Long.MAX_VALUE);
     for (int i = 0; i < whole.size(); i++) {
       BlockMetaData expected = whole.get(i);
       BlockMetaData found = split.get(i);
@@ -264,7 +264,7 @@ class CachedParquetLayoutTest {
     for (int i = 0; i < 2; i++) {
       CachedParquetFile file = reading.lookUp();
       assertTrue(file.isEncrypted());
-      assertThrows(IllegalStateException.class, () -> file.footerOfSplit(0, Long.MAX_VALUE));
+      assertThrows(IllegalStateException.class, () -> file.rowGroups(0, Long.MAX_VALUE));
     }
     assertEquals(1, reading.fs.opened.get());
   }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 
 import io.oap.cache.CacheCounters;
 import io.oap.cache.ColumnCache;
+import io.oap.cache.parquet.CachedParquetFile.RowGroup;
 import io.oap.cache.pool.PoolStats;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -19,6 +20,8 @@ import org.apache.parquet.column.page.PageReadStore;
 import org.apache.parquet.example.data.Group;
 import org.apache.parquet.example.data.simple.convert.GroupRecordConverter;
 import org.apache.parquet.hadoop.ParquetFileReader;
+import org.apache.parquet.hadoop.metadata.BlockMetaData;
+import org.apache.parquet.hadoop.metadata.ParquetMetadata;
 import org.apache.parquet.hadoop.util.HadoopInputFile;
 import org.apache.parquet.io.ColumnIOFactory;
 import org.apache.parquet.io.RecordReader;
@@ -84,6 +87,11 @@ final class ReadingFixture implements AutoCloseable {
     return new CachedParquetFile(path, conf, cache, counters);
   }
 
+  /** The row groups of a split as Parquet's reader wants them. */
+  static List<BlockMetaData> rowGroups(CachedParquetFile file, long start, long length) {
+    return file.rowGroups(start, length).stream().map(RowGroup::metaData).toList();
+  }
+
   /** A reader of the whole file over the cache. */
   ParquetFileReader open(CachedParquetFile cached, Settings settings) throws IOException {
     SeekableInputStream stream = cached.newStream();
@@ -92,7 +100,8 @@ final class ReadingFixture implements AutoCloseable {
       ParquetFileReader reader =
           new ParquetFileReader(
               cached.inputFile(),
-              cached.footerOfSplit(0, Long.MAX_VALUE),
+              new ParquetMetadata(
+                  cached.footer().getFileMetaData(), rowGroups(cached, 0, Long.MAX_VALUE)),
               options(settings),
               stream);
       isOpen = true;

@@ -1,0 +1,111 @@
+package io.oap.cache;
+
+import com.google.common.cache.Cache;
+import com.google.common.cache.CacheBuilder;
+import io.oap.cache.pool.ColumnPool;
+import io.oap.cache.pool.Pin;
+import io.oap.cache.pool.PoolStats;
+import io.oap.cache.pool.Reservation;
+import io.oap.cache.vector.VectorChunk;
+import io.oap.cache.vector.VectorEncoder;
+import io.oap.cache.vector.VectorException;
+import io.oap.common.ChunkKey;
+
+/**
+ * The column chunks that a pool holds in their vector representation. Nothing here reads a file: a
+ * vector chunk is made of values that a reader has decoded, and takes the place of the encoded one.
+ * Thread-safe. A pool that fails is given up, as {@link ChunkCache} does it.
+ */
+public final class VectorChunks {
+
+  /** Vector chunks remembered as refused: a few megabytes of heap. */
+  private static final int REFUSED = 1 << 15;
+
+  /** A vector chunk may be so many times as large as the encoded one when the pool is short. */
+  private static final int MOST_GROWTH = 2;
+
+  private final ColumnPool pool;
+  private final ChunkCache chunks;
+  private final Cache<ChunkKey, Boolean> refused =
+      CacheBuilder.newBuilder().maximumSize(REFUSED).build();
+
+  VectorChunks(ColumnPool pool, ChunkCache chunks) {
+    this.pool = pool;
+    this.chunks = chunks;
+  }
+
+  /** A vector chunk if the pool holds it now; to be closed by the caller. Else null. */
+  public HeldVector getIfHeld(ChunkKey key) {
+    Pin pin = chunks.pin(key);
+    if (pin == null) {
+      return null;
+    }
+    VectorChunk chunk = null;
+    try {
+      chunk = VectorChunk.open(pin);
+      return new HeldVector(pin, chunk, chunks::switchOff);
+    } catch (VectorException e) {
+      // Without it the reader takes the encoded chunk, and in time another one is made.
+      pool.drop(key);
+      return null;
+    } finally {
+      if (chunk == null) {
+        pin.close();
+      }
+    }
+  }
+
+  /**
+   * Whether a reader should make the vector chunk of what it decodes.
+   *
+   * @param vector key of the vector chunk
+   */
+  public boolean isWanted(ChunkKey vector) {
+    return chunks.fault() == null && refused.getIfPresent(vector) == null && !pool.isHeld(vector);
+  }
+
+  /** Whether the pool holds a chunk, in the representation that its key says. */
+  public boolean isHeld(ChunkKey key) {
+    return chunks.fault() == null && pool.isHeld(key);
+  }
+
+  /**
+   * Puts a vector chunk into the pool, in place of the encoded one.
+   *
+   * @param encoder with all rows of the chunk added
+   * @param encodedBytes length of the encoded chunk
+   * @return whether the pool took it
+   */
+  public boolean put(ChunkKey vector, VectorEncoder encoder, ChunkKey encoded, long encodedBytes) {
+    if (chunks.fault() != null) {
+      return false;
+    }
+    try {
+      long bytes = encoder.finish();
+      if (bytes > MOST_GROWTH * encodedBytes && bytes > free()) {
+        refused.put(vector, Boolean.TRUE);
+        return false;
+      }
+      try (Reservation room = pool.reserve(vector, bytes)) {
+        if (room.outcome() != Reservation.Outcome.RESERVED) {
+          return false;
+        }
+        encoder.write(room);
+        room.publish().close();
+      }
+      pool.drop(encoded);
+      return true;
+    } catch (VectorException e) {
+      refused.put(vector, Boolean.TRUE);
+      return false;
+    } catch (RuntimeException | LinkageError e) {
+      chunks.switchOff(e);
+      return false;
+    }
+  }
+
+  private long free() {
+    PoolStats stats = pool.stats();
+    return stats.capacityBytes() - stats.usedBytes();
+  }
+}

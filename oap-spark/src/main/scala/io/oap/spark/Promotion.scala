@@ -1,0 +1,91 @@
+package io.oap.spark
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.vectorized.ColumnarBatch
+
+import io.oap.cache.VectorChunks
+import io.oap.cache.vector.{VectorChunk, VectorEncoder}
+import io.oap.common.ChunkKey
+
+/**
+ * A chunk that is to become a vector chunk while it is decoded.
+ *
+ * @param column its place in the batches that Spark's reader gives
+ * @param encodedBytes length of the encoded chunk
+ */
+private final case class PromotedChunk(
+    column: Int,
+    form: VectorForm,
+    vector: ChunkKey,
+    encoded: ChunkKey,
+    encodedBytes: Long)
+
+/**
+ * Makes vector chunks of what Spark's reader decodes of one row group, and puts them into the pool
+ * in place of the encoded ones once all rows have passed. A reader that passes over rows, or ends
+ * early, makes none. A fault costs the vector chunk, nothing else. For one thread.
+ *
+ * @param rowCount rows of the row group
+ */
+private final class Promotion(
+    chunks: Seq[PromotedChunk],
+    rowCount: Long,
+    vectors: VectorChunks,
+    zone: => ZoneCopy)
+    extends AutoCloseable
+    with Logging {
+
+  private var encoders: Seq[(PromotedChunk, VectorEncoder)] = Nil
+  private var rowsSeen = 0L
+  private var isOver = chunks.isEmpty
+
+  /** Whether there is nothing to make. */
+  def isEmpty: Boolean = chunks.isEmpty
+
+  /** Whether the encoded chunks of all that is to be made lie in the pool. */
+  def isOfHeldChunks: Boolean = !isEmpty && chunks.forall(chunk => vectors.isHeld(chunk.encoded))
+
+  /** Takes the next batch of the reader. */
+  def add(batch: ColumnarBatch): Unit = if (!isOver) {
+    val rows = batch.numRows
+    rowsSeen += rows
+    if (rows < VectorChunk.ZONE_ROWS && rowsSeen < rowCount) {
+      close()
+    } else {
+      attempt {
+        if (encoders.isEmpty) open()
+        encoders.foreach { case (chunk, encoder) =>
+          zone.add(batch.column(chunk.column), chunk.form, rows, encoder)
+        }
+        if (rowsSeen == rowCount) publish()
+      }
+    }
+  }
+
+  private def open(): Unit =
+    chunks.foreach(chunk => encoders :+= chunk -> new VectorEncoder(chunk.form.kind))
+
+  private def publish(): Unit = {
+    encoders.foreach { case (chunk, encoder) =>
+      vectors.put(chunk.vector, encoder, chunk.encoded, chunk.encodedBytes)
+    }
+    close()
+  }
+
+  private def attempt(body: => Unit): Unit =
+    try body
+    catch {
+      case NonFatal(e) =>
+        logWarning(s"A row group is not turned into vector chunks: ${e.getMessage}")
+        logDebug("Why there are no vector chunks", e)
+        close()
+    }
+
+  override def close(): Unit = {
+    isOver = true
+    encoders.foreach(_._2.close())
+    encoders = Nil
+  }
+}

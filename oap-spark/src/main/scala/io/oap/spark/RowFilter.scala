@@ -1,0 +1,128 @@
+package io.oap.spark
+
+import org.apache.spark.sql.catalyst.expressions
+import org.apache.spark.sql.catalyst.expressions.{IsNotNull => _, IsNull => _, _}
+import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.oap.cache.vector.VectorKind
+
+/**
+ * A condition on one column, for the rows of vector chunks. A row that does not meet it is not
+ * wanted. Spark goes on to filter and join for itself: what a query asks may be left out here, or
+ * be weaker, but never stronger. No null meets a condition but [[RowFilter.IsNull]].
+ */
+private sealed trait RowFilter extends Serializable {
+
+  /** Name of the column in the read schema. */
+  def column: String
+}
+
+private object RowFilter {
+
+  /** One of some integers, dates, timestamps or unscaled decimals. */
+  final case class OneOf(column: String, keys: Array[Long]) extends RowFilter
+
+  /** An integer, date, timestamp or unscaled decimal between two, both included. */
+  final case class Between(column: String, low: Long, high: Long) extends RowFilter
+
+  /** One of some strings or byte sequences. */
+  final case class OneOfBytes(column: String, values: Array[Array[Byte]]) extends RowFilter
+
+  final case class IsNull(column: String) extends RowFilter
+
+  final case class IsNotNull(column: String) extends RowFilter
+
+  /** What of a query's filters can be told as conditions on single columns. */
+  def of(filters: Seq[Expression]): Seq[RowFilter] = filters.flatMap {
+    case And(left, right) => of(Seq(left, right))
+    case expressions.IsNull(column: Attribute) => Some(IsNull(column.name))
+    case expressions.IsNotNull(column: Attribute) => Some(IsNotNull(column.name))
+    case EqualTo(column: Attribute, Value(value)) => oneOf(column.name, column.dataType, Seq(value))
+    case EqualTo(Value(value), column: Attribute) => oneOf(column.name, column.dataType, Seq(value))
+    case EqualNullSafe(column: Attribute, Value(value)) =>
+      oneOf(column.name, column.dataType, Seq(value))
+    case In(column: Attribute, values) if values.forall(_.isInstanceOf[Literal]) =>
+      oneOf(column.name, column.dataType, values.map(_.eval()))
+    case InSet(column: Attribute, values) => oneOf(column.name, column.dataType, values.toSeq)
+    case comparison: BinaryComparison => between(comparison)
+    case _ => None
+  }
+
+  /**
+   * The condition that a column has one of some values, as Spark's operators hold them; null
+   * matches nothing. None for types whose equality is not that of their bits.
+   */
+  def oneOf(column: String, dataType: DataType, values: Seq[Any]): Option[RowFilter] = {
+    val keys = values.filter(_ != null)
+    dataType match {
+      case _ if isInteger(dataType) => Some(OneOf(column, keys.map(toLong(_, dataType)).toArray))
+      case _: StringType | BinaryType if UnsafeRowUtils.isBinaryStable(dataType) =>
+        Some(OneOfBytes(column, keys.map(toBytes).toArray))
+      case _ => None
+    }
+  }
+
+  private def between(comparison: BinaryComparison): Option[RowFilter] = comparison match {
+    case GreaterThanOrEqual(Integer(column), Value(low)) =>
+      range(column, toLong(low, column.dataType), MaxValue)
+    case GreaterThanOrEqual(Value(high), Integer(column)) =>
+      range(column, MinValue, toLong(high, column.dataType))
+    case LessThanOrEqual(Integer(column), Value(high)) =>
+      range(column, MinValue, toLong(high, column.dataType))
+    case LessThanOrEqual(Value(low), Integer(column)) =>
+      range(column, toLong(low, column.dataType), MaxValue)
+    case GreaterThan(Integer(column), Value(low)) => above(column, toLong(low, column.dataType))
+    case GreaterThan(Value(high), Integer(column)) => below(column, toLong(high, column.dataType))
+    case LessThan(Integer(column), Value(high)) => below(column, toLong(high, column.dataType))
+    case LessThan(Value(low), Integer(column)) => above(column, toLong(low, column.dataType))
+    case _ => None
+  }
+
+  private val MinValue = Long.MinValue
+  private val MaxValue = Long.MaxValue
+
+  private def range(column: Attribute, low: Long, high: Long): Option[RowFilter] =
+    Some(Between(column.name, low, high))
+
+  private def above(column: Attribute, low: Long): Option[RowFilter] =
+    if (low == MaxValue) Some(OneOf(column.name, Array.empty)) else range(column, low + 1, MaxValue)
+
+  private def below(column: Attribute, high: Long): Option[RowFilter] =
+    if (high == MinValue) Some(OneOf(column.name, Array.empty))
+    else range(column, MinValue, high - 1)
+
+  /** A value the query gives, not null. */
+  private object Value {
+    def unapply(expression: Expression): Option[Any] = expression match {
+      case Literal(value, _) if value != null => Some(value)
+      case _ => None
+    }
+  }
+
+  /** A column whose values are integers in vector chunks, in the order Spark has for them. */
+  private object Integer {
+    def unapply(expression: Expression): Option[Attribute] = expression match {
+      case column: Attribute if isInteger(column.dataType) => Some(column)
+      case _ => None
+    }
+  }
+
+  private def isInteger(dataType: DataType): Boolean = VectorForm.of(dataType).exists(form =>
+    form.kind == VectorKind.I8 || form.kind == VectorKind.I16 || form.kind == VectorKind.I32 || form.kind == VectorKind.I64)
+
+  private def toLong(value: Any, dataType: DataType): Long = (value, dataType) match {
+    case (boolean: Boolean, _) => if (boolean) 1 else 0
+    case (decimal: Decimal, exact: DecimalType) =>
+      decimal.toJavaBigDecimal.setScale(exact.scale).unscaledValue.longValueExact
+    case (number: Number, _) => number.longValue
+    case (other, _) => throw new IllegalArgumentException(s"$other is no $dataType")
+  }
+
+  private def toBytes(value: Any): Array[Byte] = value match {
+    case string: UTF8String => string.getBytes
+    case bytes: Array[Byte] => bytes
+    case other => throw new IllegalArgumentException(s"$other is no string and no bytes")
+  }
+}

@@ -1,0 +1,144 @@
+package io.oap.spark
+
+import org.apache.spark.sql.connector.read.PartitionReader
+import org.apache.spark.sql.execution.vectorized.{ColumnVectorUtils, ConstantColumnVector}
+import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
+
+import io.oap.cache.HeldVector
+import io.oap.cache.parquet.CachedParquetFile.RowGroup
+import io.oap.cache.vector.VectorChunk
+import io.oap.common.ChunkKey
+
+/**
+ * One open split, row group by row group: each column from its vector chunk where the pool has it,
+ * the others through Spark's reader.
+ */
+private final class VectorSplitReader(split: SplitFile, task: VectorTask)
+    extends PartitionReader[ColumnarBatch] {
+
+  private val schema = task.readSchema
+  private val flat = FlatColumn.of(split.metaData.getSchema, schema, split.calendar, task.conf)
+  private val rowGroups = split.rowGroups.iterator
+  private var rows: Option[BatchRows] = None
+
+  private val vectors: Array[ScanVector] = new Array(schema.length)
+
+  private val partitionColumns: Array[ColumnVector] =
+    task.partitionSchema.fields.zipWithIndex.map { case (field, i) =>
+      val column = new ConstantColumnVector(VectorChunk.ZONE_ROWS, field.dataType)
+      ColumnVectorUtils.populate(column, split.file.partitionValues, i)
+      column
+    }
+
+  override def next(): Boolean = {
+    var found = rows.exists(_.next())
+    while (!found && rowGroups.hasNext) {
+      closeRows()
+      rows = open(rowGroups.next())
+      found = rows.exists(_.next())
+    }
+    found
+  }
+
+  override def get(): ColumnarBatch = rows.get.batch
+
+  override def close(): Unit =
+    try closeRows()
+    finally {
+      vectors.foreach(vector => if (vector != null) vector.close())
+      partitionColumns.foreach(_.close())
+    }
+
+  private def closeRows(): Unit = {
+    rows.foreach(_.close())
+    rows = None
+  }
+
+  private def open(group: RowGroup): Option[BatchRows] = {
+    val held = new Array[HeldVector](schema.length)
+    flat.foreach(c => held(c.index) = task.vectors.getIfHeld(key(group, c, c.representation)))
+    if (held.forall(_ == null)) Some(encodedRows(group))
+    else if (split.withCandidates(Seq(group), task.filters).isEmpty) {
+      held.foreach(vector => if (vector != null) vector.close())
+      None
+    } else {
+      Some(vectorRows(group, held))
+    }
+  }
+
+  private def key(group: RowGroup, column: FlatColumn, representation: Long): ChunkKey =
+    split.cached.key(group, column.leaf, representation)
+
+  private def encodedRows(group: RowGroup): BatchRows = {
+    val promotion = promote(group, schema.indices)
+    val batchSize = if (promotion.isEmpty) task.batchSize else VectorChunk.ZONE_ROWS
+    // Where it costs no reading, all rows are decoded rather than those of some pages only, so that
+    // they can become vector chunks.
+    val filters = if (promotion.isOfHeldChunks) Array.empty[Filter] else task.filters
+    new EncodedRows(split.reader(Seq(group), schema, filters, batchSize), promotion)
+  }
+
+  private def vectorRows(group: RowGroup, held: Array[HeldVector]): BatchRows = {
+    var isOpen = false
+    var zones: ZoneScan = null
+    try {
+      held.foreach(vector => if (vector != null) task.counters.hit(vector.bytes))
+      val filters = task.rowFilters.flatMap { filter =>
+        Some(schema.fieldNames.indexOf(filter.column)).filter(i => i >= 0 && held(i) != null)
+          .map(filter -> _)
+      }
+      zones = new ZoneScan(held, filters, task.counters)
+      val rows = rowsOf(group, held, zones)
+      isOpen = true
+      rows
+    } finally {
+      if (!isOpen) held.foreach(vector => if (vector != null) vector.close())
+    }
+  }
+
+  private def rowsOf(group: RowGroup, held: Array[HeldVector], zones: ZoneScan): BatchRows = {
+    for (column <- flat if held(column.index) != null && vectors(column.index) == null) {
+      vectors(column.index) =
+        new ScanVector(column.form.dataType, column.form.kind, VectorChunk.ZONE_ROWS)
+    }
+    val here = schema.indices.map(i => if (held(i) == null) null else vectors(i)).toArray
+    val rest = schema.indices.filter(held(_) == null)
+    if (rest.isEmpty) {
+      new VectorRows(zones, here, new ColumnarBatch(here ++ partitionColumns))
+    } else {
+      val reader = split.reader(
+        Seq(group),
+        StructType(rest.map(schema(_))),
+        Array.empty,
+        VectorChunk.ZONE_ROWS)
+      val decoded = rest.zipWithIndex.map { case (column, place) =>
+        column -> reader.resultBatch().column(place)
+      }.toMap
+      def batch(column: ColumnVector => ColumnVector): ColumnarBatch = {
+        val data = schema.indices.map(i => if (here(i) == null) column(decoded(i)) else here(i))
+        new ColumnarBatch((data ++ partitionColumns).toArray)
+      }
+      new MixedRows(
+        zones,
+        here,
+        reader,
+        promote(group, rest),
+        batch(identity),
+        batch(new SelectedVector(_, zones.selectionAddress)))
+    }
+  }
+
+  /** What of the columns that Spark's reader gives is to become vector chunks. */
+  private def promote(group: RowGroup, columns: Seq[Int]): Promotion = {
+    val chunks = for {
+      (index, place) <- columns.zipWithIndex
+      column <- flat.find(_.index == index)
+      vector = key(group, column, column.representation)
+      encoded = key(group, column, ChunkKey.ENCODED)
+      if task.promotes(vector, encoded)
+    } yield PromotedChunk(place, column.form, vector, encoded, column.encodedBytes(group))
+    new Promotion(chunks, group.metaData.getRowCount, task.vectors, task.zoneCopy)
+  }
+}

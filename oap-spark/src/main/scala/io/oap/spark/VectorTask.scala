@@ -1,0 +1,52 @@
+package io.oap.spark
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
+import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.types.StructType
+
+import io.oap.cache.{CacheCounters, ColumnCache, VectorChunks}
+import io.oap.common.ChunkKey
+
+/**
+ * What a query says about the rows of a scan; goes to the executors once per stage.
+ *
+ * @param runtime join keys that came with the query, as filters that rule out row groups
+ * @param rows conditions on single columns that every wanted row meets, the join keys among them
+ */
+private final case class ScanConditions(runtime: Array[Filter], rows: Seq[RowFilter])
+
+/** What all splits of a task that reads vector chunks share. For one thread. */
+private final class VectorTask(
+    parquet: ParquetPartitionReaderFactory,
+    settings: ReadSettings,
+    conditions: ScanConditions,
+    cache: ColumnCache,
+    val counters: CacheCounters)
+    extends AutoCloseable {
+
+  def readSchema: StructType = parquet.readDataSchema
+
+  def partitionSchema: StructType = parquet.partitionSchema
+
+  /** Filters of the query by which row groups are ruled out. */
+  def filters: Array[Filter] = parquet.filters
+
+  def conf: Configuration = parquet.broadcastedConf.value.value
+
+  /** Rows of a batch where no vector chunk is read or made. */
+  def batchSize: Int = settings.batchSize
+
+  val vectors: VectorChunks = cache.vectors()
+
+  val rowFilters: Seq[TaskFilter] = conditions.rows.map(new TaskFilter(_))
+
+  lazy val zoneCopy: ZoneCopy = new ZoneCopy
+
+  /** Whether a chunk is to become a vector chunk when it is decoded. */
+  def promotes(vector: ChunkKey, encoded: ChunkKey): Boolean =
+    (settings.representation == Representation.Vector || vectors.isHeld(encoded)) &&
+      vectors.isWanted(vector)
+
+  override def close(): Unit = rowFilters.foreach(_.close())
+}

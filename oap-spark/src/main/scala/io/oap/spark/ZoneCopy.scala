@@ -1,0 +1,119 @@
+package io.oap.spark
+
+import org.apache.spark.sql.vectorized.ColumnVector
+import org.apache.spark.unsafe.Platform
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.oap.cache.vector.{Scratch, VectorChunk, VectorEncoder, VectorKind}
+
+/**
+ * Hands zones of Spark's column vectors to encoders, by way of memory that it reuses. For one
+ * thread.
+ */
+private final class ZoneCopy {
+  private val rowsAtMost = VectorChunk.ZONE_ROWS
+  private val values = new Scratch(rowsAtMost * 8)
+  private val lengths = new Scratch(rowsAtMost * 4)
+  private val nulls = new Scratch(rowsAtMost)
+  private var bytes = new Scratch(1 << 16)
+
+  /** Adds the first rows of a vector as the encoder's next zone. */
+  def add(vector: ColumnVector, form: VectorForm, rows: Int, encoder: VectorEncoder): Unit = {
+    val nullFlags = if (vector.hasNull) copyNulls(vector, rows) else 0L
+    if (form.kind == VectorKind.BYTES) {
+      copyBytes(vector, form, rows)
+      encoder.addBytes(values.address, lengths.address, nullFlags, rows)
+    } else {
+      if (nullFlags == 0) copyAll(vector, form, rows) else copySome(vector, form, rows)
+      encoder.add(values.address, nullFlags, rows)
+    }
+  }
+
+  private def copyNulls(vector: ColumnVector, rows: Int): Long = {
+    var row = 0
+    while (row < rows) {
+      nulls.buffer.put(row, if (vector.isNullAt(row)) 1: Byte else 0: Byte)
+      row += 1
+    }
+    nulls.address
+  }
+
+  private def copyAll(vector: ColumnVector, form: VectorForm, rows: Int): Unit = form.kind match {
+    case VectorKind.I8 if form.isBoolean => copySome(vector, form, rows)
+    case VectorKind.I8 => copy(vector.getBytes(0, rows), Platform.BYTE_ARRAY_OFFSET, rows)
+    case VectorKind.I16 => copy(vector.getShorts(0, rows), Platform.SHORT_ARRAY_OFFSET, 2L * rows)
+    case VectorKind.I32 => copy(vector.getInts(0, rows), Platform.INT_ARRAY_OFFSET, 4L * rows)
+    case VectorKind.I64 => copy(vector.getLongs(0, rows), Platform.LONG_ARRAY_OFFSET, 8L * rows)
+    case VectorKind.F32 => copy(vector.getFloats(0, rows), Platform.FLOAT_ARRAY_OFFSET, 4L * rows)
+    case VectorKind.F64 =>
+      copy(vector.getDoubles(0, rows), Platform.DOUBLE_ARRAY_OFFSET, 8L * rows)
+    case VectorKind.BYTES => throw new IllegalArgumentException("bytes have no fixed width")
+  }
+
+  private def copy(array: AnyRef, offset: Long, count: Long): Unit =
+    Platform.copyMemory(array, offset, null, values.address, count)
+
+  /** Row by row: where rows are null, what stands in a vector's dictionary codes may be anything. */
+  private def copySome(vector: ColumnVector, form: VectorForm, rows: Int): Unit = {
+    val width = form.kind.bytes
+    var row = 0
+    while (row < rows) {
+      if (!vector.isNullAt(row)) copyOne(vector, form, row, values.address + row * width)
+      row += 1
+    }
+  }
+
+  private def copyOne(vector: ColumnVector, form: VectorForm, row: Int, to: Long): Unit =
+    form.kind match {
+      case VectorKind.I8 if form.isBoolean =>
+        Platform.putByte(null, to, if (vector.getBoolean(row)) 1 else 0)
+      case VectorKind.I8 => Platform.putByte(null, to, vector.getByte(row))
+      case VectorKind.I16 => Platform.putShort(null, to, vector.getShort(row))
+      case VectorKind.I32 => Platform.putInt(null, to, vector.getInt(row))
+      case VectorKind.I64 => Platform.putLong(null, to, vector.getLong(row))
+      case VectorKind.F32 => Platform.putFloat(null, to, vector.getFloat(row))
+      case VectorKind.F64 => Platform.putDouble(null, to, vector.getDouble(row))
+      case VectorKind.BYTES => throw new IllegalArgumentException("bytes have no fixed width")
+    }
+
+  private def copyBytes(vector: ColumnVector, form: VectorForm, rows: Int): Unit = {
+    val offsets = new Array[Int](rows)
+    var end = 0
+    var row = 0
+    while (row < rows) {
+      offsets(row) = end
+      val length = if (vector.isNullAt(row)) 0 else putBytes(vector, form, row, end)
+      lengths.buffer.putInt(4 * row, length)
+      end += length
+      row += 1
+    }
+    // Only now: the memory may have moved while it grew.
+    row = 0
+    while (row < rows) {
+      values.buffer.putLong(8 * row, bytes.address + offsets(row))
+      row += 1
+    }
+  }
+
+  private def putBytes(vector: ColumnVector, form: VectorForm, row: Int, at: Int): Int =
+    if (form.isString) {
+      val string: UTF8String = vector.getUTF8String(row)
+      makeRoom(at, string.numBytes)
+      string.writeToMemory(null, bytes.address + at)
+      string.numBytes
+    } else {
+      val value = vector.getBinary(row)
+      makeRoom(at, value.length)
+      Platform.copyMemory(value, Platform.BYTE_ARRAY_OFFSET, null, bytes.address + at, value.length)
+      value.length
+    }
+
+  private def makeRoom(used: Int, more: Int): Unit = {
+    val needed = Math.addExact(used, more)
+    if (needed > bytes.buffer.capacity) {
+      val larger = new Scratch(math.max(needed, Math.multiplyExact(bytes.buffer.capacity, 2)))
+      Platform.copyMemory(null, bytes.address, null, larger.address, used)
+      bytes = larger
+    }
+  }
+}

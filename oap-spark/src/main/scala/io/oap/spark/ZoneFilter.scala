@@ -1,0 +1,125 @@
+package io.oap.spark
+
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.oap.cache.vector.{KeySet, Scratch, VectorChunk, ZoneDecision}
+import io.oap.spark.RowFilter._
+
+/** A condition of a query on one vector chunk, zone by zone. For one thread. */
+private sealed trait ZoneFilter {
+
+  /** What is known of a zone without touching its values. */
+  def decide(zone: Int): ZoneDecision
+
+  /**
+   * Which rows of a zone meet the condition.
+   *
+   * @param rows address of the row numbers to look at, 0 for all of the zone; see [[VectorChunk]]
+   * @param count how many they are
+   * @param out address that those which meet it are written to; may be that of the rows
+   * @return how many they are
+   */
+  def select(zone: Int, rows: Long, count: Int, out: Long): Int
+}
+
+/**
+ * A condition as one task uses it: prepared once, and judged by what it has let pass so far, so
+ * that the most selective one goes first. To be closed by the task.
+ */
+private final class TaskFilter(filter: RowFilter) extends AutoCloseable {
+  private var rowsSeen = 1L
+  private var rowsPassed = 1L
+
+  private val keys: Option[KeySet] = filter match {
+    case OneOf(_, values) => Some(KeySet.of(values: _*))
+    case _ => None
+  }
+
+  def column: String = filter.column
+
+  /** The share of rows that met the condition so far. */
+  def passRate: Double = rowsPassed.toDouble / rowsSeen
+
+  def note(seen: Int, passed: Int): Unit = {
+    rowsSeen += seen
+    rowsPassed += passed
+  }
+
+  /** The condition on one chunk. */
+  def on(chunk: VectorChunk): ZoneFilter = filter match {
+    case _: OneOf => new InKeys(chunk, keys.get)
+    case Between(_, low, high) => new InRange(chunk, low, high)
+    case OneOfBytes(_, values) => new InDictionary(chunk, values)
+    case IsNull(_) => new Nulls(chunk, wanted = true)
+    case IsNotNull(_) => new Nulls(chunk, wanted = false)
+  }
+
+  override def close(): Unit = keys.foreach(_.close())
+}
+
+private final class InKeys(chunk: VectorChunk, keys: KeySet) extends ZoneFilter {
+  override def decide(zone: Int): ZoneDecision = chunk.decideIn(zone, keys)
+
+  override def select(zone: Int, rows: Long, count: Int, out: Long): Int =
+    chunk.selectIn(zone, keys, rows, count, out)
+}
+
+private final class InRange(chunk: VectorChunk, low: Long, high: Long) extends ZoneFilter {
+  override def decide(zone: Int): ZoneDecision = chunk.decideRange(zone, low, high)
+
+  override def select(zone: Int, rows: Long, count: Int, out: Long): Int =
+    chunk.selectRange(zone, low, high, rows, count, out)
+}
+
+private final class Nulls(chunk: VectorChunk, wanted: Boolean) extends ZoneFilter {
+  override def decide(zone: Int): ZoneDecision = {
+    val nulls = chunk.nulls(zone)
+    if (nulls == (if (wanted) chunk.rows(zone) else 0)) ZoneDecision.ALL
+    else if (nulls == (if (wanted) 0 else chunk.rows(zone))) ZoneDecision.NONE
+    else ZoneDecision.SOME
+  }
+
+  override def select(zone: Int, rows: Long, count: Int, out: Long): Int =
+    chunk.selectNull(zone, wanted, rows, count, out)
+}
+
+/**
+ * Strings or byte sequences that are one of some: looked up once for each entry of the chunk's
+ * dictionary. Zones without codes are told by their first 8 bytes only.
+ */
+private final class InDictionary(chunk: VectorChunk, values: Array[Array[Byte]])
+    extends ZoneFilter {
+  private val prefixes = values.map(prefix)
+
+  /** A byte for each entry of the dictionary: whether it is wanted. */
+  private lazy val matches: Scratch = {
+    val wanted = values.map(UTF8String.fromBytes(_)).toSet
+    val entries = chunk.dictionaryEntries
+    val addresses = new Scratch(entries * 8)
+    val lengths = new Scratch(entries * 4)
+    chunk.dictionaryBytes(addresses.address, lengths.address)
+    val found = new Scratch(entries)
+    for (i <- 0 until entries) {
+      val entry = UTF8String.fromAddress(
+        null,
+        addresses.buffer.getLong(8 * i),
+        lengths.buffer.getInt(4 * i))
+      found.buffer.put(i, if (wanted.contains(entry)) 1: Byte else 0: Byte)
+    }
+    found
+  }
+
+  override def decide(zone: Int): ZoneDecision =
+    if (prefixes.forall(p => chunk.decidePrefix(zone, p, p) == ZoneDecision.NONE)) ZoneDecision.NONE
+    else if (chunk.hasCodes(zone)) ZoneDecision.SOME
+    else ZoneDecision.ALL
+
+  override def select(zone: Int, rows: Long, count: Int, out: Long): Int =
+    chunk.selectCodes(zone, matches.address, rows, count, out)
+
+  /** The first 8 bytes, padded with zeros, as an unsigned big-endian number. */
+  private def prefix(value: Array[Byte]): Long =
+    (0 until 8).foldLeft(0L) { (number, i) =>
+      number << 8 | (if (i < value.length) value(i) & 0xffL else 0L)
+    }
+}

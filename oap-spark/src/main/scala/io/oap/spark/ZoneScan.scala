@@ -1,0 +1,102 @@
+package io.oap.spark
+
+import io.oap.cache.{CacheCounters, HeldVector}
+import io.oap.cache.vector.{Scratch, VectorChunk, ZoneDecision}
+
+/**
+ * Goes through the zones of one row group, and finds the rows of each that meet the conditions.
+ * Takes over the chunks and gives them back when it is closed. For one thread.
+ *
+ * @param chunks by place in the read schema; null where a column has no vector chunk, but not all
+ * @param filters conditions and the chunk each is about, by place in the read schema
+ */
+private final class ZoneScan(
+    chunks: Array[HeldVector],
+    filters: Seq[(TaskFilter, Int)],
+    counters: CacheCounters)
+    extends AutoCloseable {
+
+  private val any: VectorChunk = chunks.find(_ != null).get.chunk
+  private val selection = new Scratch(VectorChunk.ZONE_ROWS * 2)
+  private val conditions: Seq[(TaskFilter, ZoneFilter)] =
+    filters.sortBy(_._1.passRate).map { case (filter, column) =>
+      filter -> filter.on(chunk(column))
+    }
+
+  private var zone = -1
+  private var selected = 0
+  private var isWhole = false
+  private var taken = 0
+
+  /** The chunk of a column, by its place in the read schema; null when it has none. */
+  def chunk(column: Int): VectorChunk =
+    if (chunks(column) == null) null else chunks(column).chunk
+
+  /** The zone that was found last, from 0. */
+  def currentZone: Int = zone
+
+  /** How many rows of the zone are wanted and not yet taken. */
+  def remaining: Int = selected - taken
+
+  /** Rows of the zone, wanted or not. */
+  def rows: Int = any.rows(zone)
+
+  /** Address of the numbers of the rows that are wanted and not yet taken; 0: all of the zone. */
+  def rowNumbers: Long = if (isWhole) 0 else selection.address + 2L * taken
+
+  /** Address of the row numbers wherever there are any. */
+  def selectionAddress: Long = selection.address
+
+  /** Takes rows from the front of those that are left; all at once while they are the whole zone. */
+  def take(count: Int): Unit = taken += count
+
+  /** Goes to the next zone that has a wanted row; false when there is none. */
+  def advanceToCandidate(): Boolean = {
+    var found = advance()
+    while (found && remaining == 0) {
+      found = advance()
+    }
+    found
+  }
+
+  /** Goes to the next zone, even if none of its rows is wanted; false when there is none. */
+  def advance(): Boolean = {
+    zone += 1
+    taken = 0
+    if (zone >= any.zones) {
+      selected = 0
+      false
+    } else {
+      select()
+      if (selected == 0) counters.skipZone() else counters.dropRows(rows - selected)
+      true
+    }
+  }
+
+  private def select(): Unit = {
+    val decisions = conditions.map { case (filter, condition) =>
+      (filter, condition, condition.decide(zone))
+    }
+    isWhole = true
+    selected = if (decisions.exists(_._3 == ZoneDecision.NONE)) 0 else rows
+    for ((filter, condition, decision) <- decisions if decision == ZoneDecision.SOME) {
+      if (selected > 0) {
+        val numbers = if (isWhole) 0 else selection.address
+        val found = condition.select(zone, numbers, selected, selection.address)
+        filter.note(selected, found)
+        isWhole = false
+        selected = found
+      }
+    }
+  }
+
+  /** Makes row numbers stand for a zone that is wanted whole, where only a part can be taken. */
+  def enumerate(): Unit = if (isWhole) {
+    for (row <- 0 until selected) {
+      selection.buffer.putShort(2 * row, row.toShort)
+    }
+    isWhole = false
+  }
+
+  override def close(): Unit = chunks.filter(_ != null).foreach(_.close())
+}

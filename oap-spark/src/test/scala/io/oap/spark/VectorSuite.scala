@@ -1,0 +1,149 @@
+package io.oap.spark
+
+import org.apache.spark.sql.DataFrame
+
+import io.oap.cache.CacheCounters
+
+/** Vector chunks: when they are made, what they serve, and which rows they leave out. */
+class VectorSuite extends CacheSuite {
+  private val rowCount = 30000
+
+  override protected def beforeAll(): Unit = {
+    super.beforeAll()
+    spark
+      .range(0, rowCount, 1, 1)
+      .selectExpr(
+        "id",
+        "cast(id / 5000 as int) AS step",
+        "cast(id % 700 as short) AS k",
+        "if(id % 3 = 0, null, cast(id % 11 as string)) AS s",
+        "cast(id * 1.25 as decimal(12, 2)) AS price",
+        "date_add(date'1500-01-01', cast(id as int)) AS day",
+        "array(id, id + 1) AS list",
+        "struct(id AS a, cast(id as string) AS b) AS nested"
+      )
+      .write
+      .parquet(path("t"))
+    spark
+      .range(0, 3, 1, 1)
+      .selectExpr("cast(id * 100 as short) AS dk", "concat('n', id) AS name")
+      .write
+      .parquet(path("dim"))
+  }
+
+  private def table: DataFrame = spark.read.parquet(path("t"))
+
+  private def vectors[T](body: => T): T =
+    withConf("spark.oap.cache.representation" -> "vector")(body)
+
+  /**
+   * Compares a query with Spark alone when all columns have been read, and returns what it counted.
+   *
+   * @param read what the query reads from
+   */
+  private def warm(query: => DataFrame, read: => DataFrame = table): CacheCounters = vectors {
+    CacheControl.clear(spark)
+    read.collect()
+    spark.read.parquet(path("dim")).collect()
+    val expected = alone(rows(query))
+    val (_, counters) = counting(assertRows(rows(query), expected, "on vector chunks"))
+    assert(counters.bytesFromFile === 0)
+    assert(counters.chunksMissed === 0)
+    counters
+  }
+
+  test("flat columns of all rows") {
+    assert(warm(table.select("id", "step", "k", "s", "price", "day")).chunksHit === 6)
+    assert(warm(table.selectExpr("count(s)", "sum(price)", "max(day)", "min(k)")).chunksHit === 4)
+  }
+
+  test("zones without a candidate are passed over, and rows that are not wanted left out") {
+    val counters = warm(table.filter("step = 3").selectExpr("id", "s"))
+    assert(counters.zonesSkipped === 6)
+    assert(counters.rowsDropped === 2 * 4096 - 5000)
+    val range = warm(table.filter("id > 100 AND id <= 200").select("price"))
+    assert(range.zonesSkipped === 7)
+    assert(range.rowsDropped === 4096 - 100)
+  }
+
+  test("conditions on strings, decimals, dates and nulls") {
+    for (condition <- Seq(
+        "s = '7'",
+        "s IN ('7', '10', 'none')",
+        "s IS NULL",
+        "s IS NOT NULL AND price < 100",
+        "price = 12.5",
+        "price >= 1000.01 AND price < 1010",
+        "day = date'1500-03-01'",
+        "day > date'1570-01-01'",
+        "k <=> 5",
+        "k IN (1, 2, 3) AND s = '7'",
+        "k < -32768",
+        "id > 9223372036854775806"
+      )) {
+      warm(table.filter(condition))
+      warm(table.filter(condition).selectExpr("count(1)", "max(id)", "count(s)"))
+    }
+  }
+
+  test("join keys leave out rows") {
+    val dim = spark.read.parquet(path("dim")).filter("name != 'n0'")
+    val counters = warm {
+      val fact = table
+      fact.join(dim, fact("k") === dim("dk")).select("id", "price", "name")
+    }
+    assert(counters.rowsDropped > rowCount / 2)
+  }
+
+  test("nested columns stay encoded beside vector chunks") {
+    warm(table.select("id", "list", "s", "nested"))
+    warm(table.filter("step = 2").select("id", "list", "s", "nested.b"))
+    warm(table.filter("k = 5").select("list", "nested"))
+  }
+
+  test("a column that is read later is decoded beside the vector chunks of the others") {
+    vectors {
+      CacheControl.clear(spark)
+      table.select("id", "s").collect()
+      val (_, counters) = counting {
+        assertRows(
+          rows(table.filter("step = 1").select("id", "s", "price")),
+          alone(rows(table.filter("step = 1").select("id", "s", "price"))),
+          "mixed")
+      }
+      assert(counters.chunksHit === 2)
+      assert(counters.chunksMissed === 2)
+    }
+  }
+
+  test("auto turns a chunk when it is found in the pool") {
+    withConf("spark.oap.cache.representation" -> "auto") {
+      def query = table.filter("k = 5 AND step < 2").select("id")
+      CacheControl.clear(spark)
+      val runs = Seq.fill(3)(counting(query.collect())._2)
+      assert(runs.map(_.zonesSkipped) === Seq(0, 0, 5))
+      assert(runs.map(_.chunksMissed) === Seq(3, 0, 0))
+      assert(runs.tail.map(_.bytesFromFile) === Seq(0, 0))
+    }
+  }
+
+  test("sessions with other calendars do not share dates") {
+    withConf("spark.sql.parquet.datetimeRebaseModeInWrite" -> "LEGACY") {
+      table.select("day").write.parquet(path("legacy"))
+    }
+    def days = spark.read.parquet(path("legacy"))
+    warm(days, days)
+    withConf("spark.sql.parquet.datetimeRebaseModeInRead" -> "CORRECTED")(warm(days, days))
+    warm(table.selectExpr("cast(day AS string)"))
+  }
+
+  test("row by row, without whole-stage code generation, and with tiny batches") {
+    withConf("spark.sql.codegen.wholeStage" -> "false") {
+      warm(table.filter("k = 7").select("id", "s"))
+      warm(table.select("id", "list"))
+    }
+    withConf("spark.sql.parquet.columnarReaderBatchSize" -> "3") {
+      warm(table.filter("k = 7").select("id", "s"))
+    }
+  }
+}
