@@ -2,6 +2,7 @@
  * (one line per ask: file, row group, column and bytes as numbers). The pool's memory is never
  * touched, so a race over terabytes takes seconds. */
 #include "oap_pool.h"
+#include "random.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -26,13 +27,6 @@ typedef struct trace {
 } trace;
 
 static uint64_t state;
-
-static uint64_t next(void) {
-  uint64_t z = (state += UINT64_C(0x9e3779b97f4a7c15));
-  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-  return z ^ (z >> 31);
-}
 
 static void add(trace *t, ask a) {
   if (t->count == t->room) {
@@ -60,7 +54,7 @@ static uint64_t zipf(uint64_t n, double s) {
     sums_n = n;
     sums_s = s;
   }
-  double at = (double)(next() >> 11) / 9007199254740992.0 * sums[n - 1];
+  double at = (double)(random_next(&state) >> 11) / 9007199254740992.0 * sums[n - 1];
   uint64_t low = 0, high = n - 1;
   while (low < high) {
     uint64_t middle = (low + high) / 2;
@@ -96,7 +90,7 @@ static trace zipf_trace(const char *name, double scan_part, bool mixed) {
   trace t = {.name = name};
   uint64_t keys = keys_of(10 * CAPACITY, mixed);
   for (uint64_t i = 0, scan = 0; i < 400000; i++) {
-    if ((double)(next() % 1000) < scan_part * 1000) {
+    if ((double)(random_next(&state) % 1000) < scan_part * 1000) {
       add(&t, simple(2, scan++, mixed, false));
     } else {
       add(&t, simple(1, zipf(keys, 0.8), mixed, true));
@@ -110,7 +104,7 @@ static trace small_zipf_trace(const char *name, double scan_part) {
   trace t = {.name = name};
   uint64_t keys = 10 * CAPACITY / 65536;
   for (uint64_t i = 0, scan = 0; i < 4000000; i++) {
-    bool hot = (double)(next() % 1000) >= scan_part * 1000;
+    bool hot = (double)(random_next(&state) % 1000) >= scan_part * 1000;
     ask a = {.file = hot ? 1 : 2, .bytes = 65536, .hot = hot};
     a.row_group = (uint32_t)(hot ? zipf(keys, 0.8) : scan++);
     add(&t, a);
@@ -143,7 +137,7 @@ static trace recency_trace(const char *name) {
   trace t = {.name = name};
   for (uint64_t i = 0, fresh = 0; i < 300000; i++) {
     uint64_t back = 1 + zipf(3000, 1.1);
-    if (next() % 10 == 0 || back > t.count) {
+    if (random_next(&state) % 10 == 0 || back > t.count) {
       add(&t, simple(1, fresh++, true, true));
     } else {
       add(&t, t.asks[t.count - back]);
@@ -158,7 +152,7 @@ static trace query_trace(const char *name, unsigned partitions, unsigned reports
   trace t = {.name = name};
   for (unsigned query = 0; query < 3000; query++) {
     unsigned today = partitions + query / 100;
-    bool report = reports > 0 && next() % reports == 0;
+    bool report = reports > 0 && random_next(&state) % reports == 0;
     unsigned days = report ? partitions : (unsigned)(1 + zipf(partitions / 2, 1.0));
     uint32_t columns[6];
     for (int c = 0; c < 6; c++) {

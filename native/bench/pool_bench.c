@@ -12,6 +12,7 @@
  *   tail     percentiles of a pin of 1 KiB while another thread evicts
  *   threads  pins per second with 1, 2 and 64 threads
  */
+#include "measure.h"
 #include "oap_pool.h"
 
 #include <pthread.h>
@@ -27,33 +28,10 @@
 static uint64_t state = 7;
 static volatile uint64_t sink;
 
-static uint64_t next_of(uint64_t *s) {
-  uint64_t z = (*s += UINT64_C(0x9e3779b97f4a7c15));
-  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  return z ^ (z >> 31);
-}
-
 static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* Of this thread, so that other work on the machine disturbs less. */
-static double cpu_now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int compare(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t count) {
-  qsort(values, count, sizeof(*values), compare);
-  return values[count / 2];
 }
 
 static oap_pool *open_pool(void) {
@@ -130,7 +108,7 @@ typedef struct shape {
 
 /* Each of these goes once over every chunk, in random order, and returns bytes per second. */
 static double rate(const shape *s, void (*visit)(const shape *, uint64_t)) {
-  uint64_t order = next_of(&state) | 1;
+  uint64_t order = random_next(&state) | 1;
   double start = cpu_now();
   for (uint64_t i = 0; i < s->chunks; i++) {
     visit(s, (i * order) & (s->chunks - 1));
@@ -256,7 +234,7 @@ static double pin_nanoseconds(uint64_t keys) {
     double start = cpu_now();
     for (int i = 0; i < PINS; i++) {
       oap_chunk chunk;
-      pin(pool, next_of(&random) % keys, &chunk);
+      pin(pool, random_next(&random) % keys, &chunk);
       oap_pool_unpin(pool, &chunk);
     }
     rounds[r] = (cpu_now() - start) / PINS * 1e9;
@@ -291,7 +269,7 @@ static void tail(void) {
   for (int i = 0; i < PINS; i++) {
     oap_chunk chunk;
     double start = now();
-    pin(pool, next_of(&state) % HOT, &chunk);
+    pin(pool, random_next(&state) % HOT, &chunk);
     oap_pool_unpin(pool, &chunk);
     times[i] = (now() - start) * 1e6;
   }
@@ -319,7 +297,7 @@ static void *pin_many(void *argument) {
   worker *w = argument;
   for (uint64_t i = 0; i < w->pins; i++) {
     oap_chunk chunk;
-    oap_key key = {.file_low = next_of(&w->random) % 4096};
+    oap_key key = {.file_low = random_next(&w->random) % 4096};
     if (oap_pool_pin(w->pool, &key, &chunk) == 0) {
       oap_pool_unpin(w->pool, &chunk);
     } else if (oap_pool_reserve(w->pool, &key, 1 << 17, &chunk) == 0) {

@@ -1,28 +1,22 @@
 /* How much of the pool is payload, and in how many pieces chunks lie, after long use: the pool is
  * filled and turned over many times with chunks of mixed sizes, a part of them used again. */
 #include "oap_pool.h"
+#include "random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 static uint64_t state = 42;
 
-static uint64_t next(void) {
-  uint64_t z = (state += UINT64_C(0x9e3779b97f4a7c15));
-  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-  return z ^ (z >> 31);
-}
-
 static uint64_t size_of(uint64_t low, uint64_t high, bool even_orders) {
   if (!even_orders) {
-    return low + next() % (high - low + 1);
+    return low + random_next(&state) % (high - low + 1);
   }
   uint64_t size = low;
-  while (size * 2 <= high && next() % 6 != 0) {
+  while (size * 2 <= high && random_next(&state) % 6 != 0) {
     size *= 2;
   }
-  return size + next() % size;
+  return size + random_next(&state) % size;
 }
 
 static void run(const char *policy, uint64_t capacity, uint64_t low, uint64_t high,
@@ -56,7 +50,7 @@ static void run(const char *policy, uint64_t capacity, uint64_t low, uint64_t hi
       }
     }
     for (int i = 0; i < 2; i++) { /* some are used again, so that the order of leaving is mixed */
-      key.file_low = number - 1 - next() % (1 + number / 2 % (2 * capacity / high));
+      key.file_low = number - 1 - random_next(&state) % (1 + number / 2 % (2 * capacity / high));
       if (oap_pool_pin(pool, &key, &chunk) == 0) {
         oap_pool_unpin(pool, &chunk);
       }

@@ -9,13 +9,13 @@
  *   pick     unpacking a part of the rows, in rows of the chunk per second
  *   encode   each encoding, in values per second
  */
+#include "measure.h"
 #include "oap_vector.h"
 #include "vector_kernels.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define ZONES 1024
 #define ROWS (ZONES * OAP_ZONE_ROWS)
@@ -26,28 +26,6 @@ static uint64_t scratch[OAP_ZONE_ROWS];
 static uint8_t nulls[OAP_ZONE_ROWS];
 static uint16_t rows_out[OAP_ZONE_ROWS];
 static volatile uint64_t sink;
-
-static uint64_t next(void) {
-  uint64_t z = (state += UINT64_C(0x9e3779b97f4a7c15));
-  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  return z ^ (z >> 31);
-}
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int compare(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median(double *values) {
-  qsort(values, ROUNDS, sizeof(*values), compare);
-  return values[ROUNDS / 2];
-}
 
 static void fail(const char *what) {
   fprintf(stderr, "%s failed\n", what);
@@ -68,28 +46,28 @@ static double unpack_rate(const vector_kernels *k, const unsigned char *packed, 
                           unsigned shift) {
   double rates[ROUNDS];
   for (int r = 0; r < ROUNDS; r++) {
-    double start = now();
+    double start = cpu_now();
     for (uint32_t zone = 0; zone < ZONES; zone++) {
       k->unpack[shift](packed + (size_t)zone * 512 * width, width, 1000, OAP_ZONE_ROWS, scratch);
       sink += scratch[zone & 255];
     }
-    rates[r] = ROWS / (now() - start);
+    rates[r] = ROWS / (cpu_now() - start);
   }
-  return median(rates);
+  return median(rates, ROUNDS);
 }
 
 static double copy_rate(const unsigned char *values, unsigned shift) {
   double rates[ROUNDS];
   size_t bytes = (size_t)OAP_ZONE_ROWS << shift;
   for (int r = 0; r < ROUNDS; r++) {
-    double start = now();
+    double start = cpu_now();
     for (uint32_t zone = 0; zone < ZONES; zone++) {
       memcpy(scratch, values + zone * bytes, bytes);
       sink += scratch[zone & 255];
     }
-    rates[r] = ROWS / (now() - start);
+    rates[r] = ROWS / (cpu_now() - start);
   }
-  return median(rates);
+  return median(rates, ROUNDS);
 }
 
 static void bench_unpack(void) {
@@ -97,7 +75,7 @@ static void bench_unpack(void) {
                                    17, 20, 24, 28, 31, 33, 40, 48, 56, 63};
   unsigned char *packed = memory((size_t)ROWS * 8);
   for (size_t i = 0; i < (size_t)ROWS; i++) {
-    uint64_t number = next();
+    uint64_t number = random_next(&state);
     memcpy(packed + i * 8, &number, 8);
   }
   for (unsigned shift = 0; shift < 4; shift++) {
@@ -127,7 +105,7 @@ static made encode(enum oap_kind kind, const void *values, const uint8_t *null_b
   static const unsigned sizes[] = {0, 1, 2, 4, 8, 4, 8};
   oap_vector_encoder *e;
   made out;
-  double start = now();
+  double start = cpu_now();
   if (oap_vector_encoder_open(kind, &e) != 0) {
     fail("open");
   }
@@ -145,7 +123,7 @@ static made encode(enum oap_kind kind, const void *values, const uint8_t *null_b
   if (oap_vector_encoder_write(e, &out.data, &out.bytes, 1) != 0) {
     fail("write");
   }
-  out.rate = ROWS / (now() - start);
+  out.rate = ROWS / (cpu_now() - start);
   oap_vector_encoder_close(e);
   const unsigned char *pieces[] = {out.data};
   if (oap_vector_open(pieces, &out.bytes, 1, &out.vector) != 0) {
@@ -175,14 +153,14 @@ static void show_select_in(const char *name, const made *m, const int64_t *keys,
   double rates[ROUNDS];
   uint64_t found = 0;
   for (int r = 0; r < ROUNDS; r++) {
-    double start = now();
+    double start = cpu_now();
     found = 0;
     for (uint32_t zone = 0; zone < ZONES; zone++) {
       found += (uint64_t)oap_vector_select_in(m->vector, zone, set, NULL, 0, rows_out);
     }
-    rates[r] = ROWS / (now() - start);
+    rates[r] = ROWS / (cpu_now() - start);
   }
-  printf("select IN, %-42s %7.0f M rows/s, %.4f found\n", name, median(rates) / 1e6,
+  printf("select IN, %-42s %7.0f M rows/s, %.4f found\n", name, median(rates, ROUNDS) / 1e6,
          (double)found / ROWS);
   oap_key_set_close(set);
 }
@@ -191,20 +169,20 @@ static void show_pick(const made *m, uint32_t one_in) {
   uint16_t rows[OAP_ZONE_ROWS];
   uint32_t count = 0;
   for (uint32_t row = 0; row < OAP_ZONE_ROWS; row++) {
-    if (next() % one_in == 0) {
+    if (random_next(&state) % one_in == 0) {
       rows[count++] = (uint16_t)row;
     }
   }
   double rates[ROUNDS];
   for (int r = 0; r < ROUNDS; r++) {
-    double start = now();
+    double start = cpu_now();
     for (uint32_t zone = 0; zone < ZONES; zone++) {
       sink += (uint64_t)oap_vector_unpack(m->vector, zone, rows, count, scratch, nulls);
     }
-    rates[r] = ROWS / (now() - start);
+    rates[r] = ROWS / (cpu_now() - start);
   }
   printf("pick 1 row in %-4u %8.0f M rows/s of the chunk, %.2f ns for each picked\n", one_in,
-         median(rates) / 1e6, 1e9 / median(rates) * ROWS / ((double)count * ZONES));
+         median(rates, ROUNDS) / 1e6, 1e9 / median(rates, ROUNDS) * ROWS / ((double)count * ZONES));
 }
 
 /* A column of 4-byte integers below a bound, and filters of 31 keys over it. */
@@ -212,11 +190,11 @@ static void bench_ints(uint32_t below, const uint8_t *null_bytes) {
   int32_t *values = memory((size_t)ROWS * 4);
   int64_t near[31], spread[31], far[31];
   for (size_t i = 0; i < (size_t)ROWS; i++) {
-    values[i] = (int32_t)(2450000 + next() % below);
+    values[i] = (int32_t)(2450000 + random_next(&state) % below);
   }
   for (int i = 0; i < 31; i++) {
     near[i] = 2450000 + (int64_t)below / 3 + i;
-    spread[i] = (int64_t)(2450000 + next() % below);
+    spread[i] = (int64_t)(2450000 + random_next(&state) % below);
     far[i] = i == 30 ? INT64_C(1) << 40 : spread[i];
   }
   made m = encode(OAP_I32, values, null_bytes);
@@ -237,10 +215,10 @@ static void bench_longs(void) {
   int64_t *values = memory((size_t)ROWS * 8);
   int64_t keys[31];
   for (size_t i = 0; i < (size_t)ROWS; i++) {
-    values[i] = (int64_t)(next() >> 20);
+    values[i] = (int64_t)(random_next(&state) >> 20);
   }
   for (int i = 0; i < 31; i++) {
-    keys[i] = values[next() % ROWS];
+    keys[i] = values[random_next(&state) % ROWS];
   }
   made m = encode(OAP_I64, values, NULL);
   show_encode("longs of 44 bits", &m);
@@ -254,17 +232,17 @@ static void bench_longs(void) {
   show_select_in("31 keys, table", &m, keys, 31);
   drop(&m);
   for (size_t i = 0; i < (size_t)ROWS; i++) {
-    values[i] = (int64_t)((next() % 1000) * UINT64_C(0x9e3779b97f4a7c15));
+    values[i] = (int64_t)((random_next(&state) % 1000) * UINT64_C(0x9e3779b97f4a7c15));
   }
   m = encode(OAP_I64, values, NULL);
   show_encode("1000 longs far apart", &m);
   for (int i = 0; i < 31; i++) {
-    keys[i] = values[next() % ROWS];
+    keys[i] = values[random_next(&state) % ROWS];
   }
   show_select_in("31 keys, table", &m, keys, 31);
   drop(&m);
   for (size_t i = 0; i < (size_t)ROWS; i++) {
-    values[i] = (int64_t)next();
+    values[i] = (int64_t)random_next(&state);
   }
   m = encode(OAP_F64, values, NULL);
   show_encode("random doubles", &m);
@@ -277,7 +255,7 @@ int main(void) {
   bench_unpack();
   uint8_t *null_bytes = memory(ROWS);
   for (size_t i = 0; i < (size_t)ROWS; i++) {
-    null_bytes[i] = next() % 22 == 0;
+    null_bytes[i] = random_next(&state) % 22 == 0;
   }
   bench_ints(1823, NULL);
   bench_ints(1823, null_bytes);

@@ -4,6 +4,7 @@
 #define OAP_CHECK_H
 
 #include "oap_pool.h"
+#include "random.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -31,14 +32,6 @@ extern uint64_t check_seed;
       abort();                                                                                     \
     }                                                                                              \
   } while (0)
-
-/* SplitMix64 (Steele et al., 2014). */
-static inline uint64_t random_next(uint64_t *state) {
-  uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
-  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-  return z ^ (z >> 31);
-}
 
 static inline uint64_t random_below(uint64_t *state, uint64_t bound) {
   return random_next(state) % bound;

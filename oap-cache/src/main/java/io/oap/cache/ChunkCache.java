@@ -75,7 +75,7 @@ public final class ChunkCache {
    */
   public HeldChunks get(List<ChunkRequest> requests, FileRanges file, CacheCounters counters)
       throws IOException {
-    HeldChunks held = new HeldChunks(requests.size(), this::switchOff);
+    HeldChunks held = new HeldChunks(requests.size(), this::unpin);
     boolean complete = false;
     try {
       new Getting(requests, file, counters, held).run();
@@ -99,7 +99,7 @@ public final class ChunkCache {
       return null;
     }
     ChunkAccess.record(key, pin.bytes(), true);
-    HeldChunks held = new HeldChunks(1, this::switchOff);
+    HeldChunks held = new HeldChunks(1, this::unpin);
     held.put(0, pin);
     return held;
   }
@@ -119,6 +119,15 @@ public final class ChunkCache {
     } catch (RuntimeException | LinkageError e) {
       switchOff(e);
       return null;
+    }
+  }
+
+  /** Ends a pin; a pool that fails to is given up, and the caller does not hear of it. */
+  void unpin(Pin pin) {
+    try {
+      pin.close();
+    } catch (RuntimeException | LinkageError e) {
+      switchOff(e);
     }
   }
 

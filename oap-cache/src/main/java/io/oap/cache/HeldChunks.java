@@ -13,14 +13,14 @@ import java.util.function.Consumer;
 public final class HeldChunks implements AutoCloseable {
   private final ByteBuffer[] buffers;
   private final List<Pin> pins = new ArrayList<>();
-  private final Consumer<Throwable> onPoolFault;
+  private final Consumer<Pin> unpin;
 
   /**
-   * @param onPoolFault hears of a pool that fails to end a pin; the reader does not
+   * @param unpin ends a pin, and keeps a fault of the pool from the reader
    */
-  HeldChunks(int count, Consumer<Throwable> onPoolFault) {
+  HeldChunks(int count, Consumer<Pin> unpin) {
     buffers = new ByteBuffer[count];
-    this.onPoolFault = onPoolFault;
+    this.unpin = unpin;
   }
 
   /** The bytes of the request at {@code index}, between position and limit; not to be written. */
@@ -46,22 +46,14 @@ public final class HeldChunks implements AutoCloseable {
       }
       buffers[index] = copy.flip();
     } finally {
-      end(pin);
-    }
-  }
-
-  private void end(Pin pin) {
-    try {
-      pin.close();
-    } catch (RuntimeException | LinkageError e) {
-      onPoolFault.accept(e);
+      unpin.accept(pin);
     }
   }
 
   /** Ends all pins. Closing again does nothing. */
   @Override
   public void close() {
-    pins.forEach(this::end);
+    pins.forEach(unpin);
     pins.clear();
   }
 }

@@ -8,12 +8,12 @@ import java.util.function.Consumer;
 public final class HeldVector implements AutoCloseable {
   private final Pin pin;
   private final VectorChunk chunk;
-  private final Consumer<Throwable> onPoolFault;
+  private final Consumer<Pin> unpin;
 
-  HeldVector(Pin pin, VectorChunk chunk, Consumer<Throwable> onPoolFault) {
+  HeldVector(Pin pin, VectorChunk chunk, Consumer<Pin> unpin) {
     this.pin = pin;
     this.chunk = chunk;
-    this.onPoolFault = onPoolFault;
+    this.unpin = unpin;
   }
 
   /** The chunk; what it gives addresses of is good until {@link #close}. */
@@ -30,10 +30,6 @@ public final class HeldVector implements AutoCloseable {
   @Override
   public void close() {
     chunk.close();
-    try {
-      pin.close();
-    } catch (RuntimeException | LinkageError e) {
-      onPoolFault.accept(e);
-    }
+    unpin.accept(pin);
   }
 }

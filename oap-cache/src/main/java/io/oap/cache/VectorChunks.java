@@ -43,14 +43,14 @@ public final class VectorChunks {
     VectorChunk chunk = null;
     try {
       chunk = VectorChunk.open(pin);
-      return new HeldVector(pin, chunk, chunks::switchOff);
+      return new HeldVector(pin, chunk, chunks::unpin);
     } catch (VectorException e) {
       // Without it the reader takes the encoded chunk, and in time another one is made.
       pool.drop(key);
       return null;
     } finally {
       if (chunk == null) {
-        pin.close();
+        chunks.unpin(pin);
       }
     }
   }
@@ -61,7 +61,7 @@ public final class VectorChunks {
    * @param vector key of the vector chunk
    */
   public boolean isWanted(ChunkKey vector) {
-    return chunks.fault() == null && refused.getIfPresent(vector) == null && !pool.isHeld(vector);
+    return chunks.fault() == null && refused.getIfPresent(vector) == null;
   }
 
   /** Whether the pool holds a chunk, in the representation that its key says. */
@@ -74,33 +74,29 @@ public final class VectorChunks {
    *
    * @param encoder with all rows of the chunk added
    * @param encodedBytes length of the encoded chunk
-   * @return whether the pool took it
    */
-  public boolean put(ChunkKey vector, VectorEncoder encoder, ChunkKey encoded, long encodedBytes) {
+  public void put(ChunkKey vector, VectorEncoder encoder, ChunkKey encoded, long encodedBytes) {
     if (chunks.fault() != null) {
-      return false;
+      return;
     }
     try {
       long bytes = encoder.finish();
       if (bytes > MOST_GROWTH * encodedBytes && bytes > free()) {
         refused.put(vector, Boolean.TRUE);
-        return false;
+        return;
       }
       try (Reservation room = pool.reserve(vector, bytes)) {
         if (room.outcome() != Reservation.Outcome.RESERVED) {
-          return false;
+          return;
         }
         encoder.write(room);
         room.publish().close();
       }
       pool.drop(encoded);
-      return true;
     } catch (VectorException e) {
       refused.put(vector, Boolean.TRUE);
-      return false;
     } catch (RuntimeException | LinkageError e) {
       chunks.switchOff(e);
-      return false;
     }
   }
 

@@ -14,13 +14,15 @@ import io.oap.common.ChunkKey
  *
  * @param column its place in the batches that Spark's reader gives
  * @param encodedBytes length of the encoded chunk
+ * @param isHeld whether the encoded chunk lies in the pool
  */
 private final case class PromotedChunk(
     column: Int,
     form: VectorForm,
     vector: ChunkKey,
     encoded: ChunkKey,
-    encodedBytes: Long)
+    encodedBytes: Long,
+    isHeld: Boolean)
 
 /**
  * Makes vector chunks of what Spark's reader decodes of one row group, and puts them into the pool
@@ -45,7 +47,7 @@ private final class Promotion(
   def isEmpty: Boolean = chunks.isEmpty
 
   /** Whether the encoded chunks of all that is to be made lie in the pool. */
-  def isOfHeldChunks: Boolean = !isEmpty && chunks.forall(chunk => vectors.isHeld(chunk.encoded))
+  def isOfHeldChunks: Boolean = !isEmpty && chunks.forall(_.isHeld)
 
   /** Takes the next batch of the reader. */
   def add(batch: ColumnarBatch): Unit = if (!isOver) {

@@ -25,28 +25,32 @@ private final class SplitReaders(
     counters: CacheCounters)
     extends AutoCloseable {
 
-  private lazy val task = new VectorTask(parquet, settings, conditions, cache, counters)
-  private var usesVectors = false
+  /** Nothing where only encoded chunks are read. */
+  private val vectorTask =
+    if (settings.representation.usesVectors && parquet.readDataSchema.nonEmpty) {
+      Some(new VectorTask(parquet, settings, conditions, cache, counters))
+    } else {
+      None
+    }
 
   def openBatches(file: PartitionedFile): PartitionReader[ColumnarBatch] = {
     val split = new SplitFile(file, parquet, settings, conditions.runtime, cache, counters)
-    if (settings.representation.usesVectors && parquet.readDataSchema.nonEmpty) {
-      usesVectors = true
-      new VectorSplitReader(split, task)
-    } else {
-      new EncodedSplitReader(
-        split.reader(
-          split.rowGroups,
-          parquet.readDataSchema,
-          parquet.filters,
-          settings.batchSize))
+    vectorTask match {
+      case Some(task) => new VectorSplitReader(split, task)
+      case None =>
+        new EncodedSplitReader(
+          split.reader(
+            split.rowGroups,
+            parquet.readDataSchema,
+            parquet.filters,
+            settings.batchSize))
     }
   }
 
   def openRows(file: PartitionedFile): PartitionReader[InternalRow] =
     new RowsOfBatches(openBatches(file))
 
-  override def close(): Unit = if (usesVectors) task.close()
+  override def close(): Unit = vectorTask.foreach(_.close())
 }
 
 /** One open split as batches of Spark's reader. */

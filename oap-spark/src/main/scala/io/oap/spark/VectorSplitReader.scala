@@ -89,7 +89,7 @@ private final class VectorSplitReader(split: SplitFile, task: VectorTask)
         Some(schema.fieldNames.indexOf(filter.column)).filter(i => i >= 0 && held(i) != null)
           .map(filter -> _)
       }
-      zones = new ZoneScan(held, filters, task.counters)
+      zones = new ZoneScan(held, filters, task.selection, task.counters)
       val rows = rowsOf(group, held, zones)
       isOpen = true
       rows
@@ -137,8 +137,9 @@ private final class VectorSplitReader(split: SplitFile, task: VectorTask)
       column <- flat.find(_.index == index)
       vector = key(group, column, column.representation)
       encoded = key(group, column, ChunkKey.ENCODED)
-      if task.promotes(vector, encoded)
-    } yield PromotedChunk(place, column.form, vector, encoded, column.encodedBytes(group))
+      isHeld = task.vectors.isHeld(encoded)
+      if task.promotes(vector, isHeld)
+    } yield PromotedChunk(place, column.form, vector, encoded, column.encodedBytes(group), isHeld)
     new Promotion(chunks, group.metaData.getRowCount, task.vectors, task.zoneCopy)
   }
 }

@@ -6,6 +6,7 @@ import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 
 import io.oap.cache.{CacheCounters, ColumnCache, VectorChunks}
+import io.oap.cache.vector.{Scratch, VectorChunk}
 import io.oap.common.ChunkKey
 
 /**
@@ -43,10 +44,16 @@ private final class VectorTask(
 
   lazy val zoneCopy: ZoneCopy = new ZoneCopy
 
-  /** Whether a chunk is to become a vector chunk when it is decoded. */
-  def promotes(vector: ChunkKey, encoded: ChunkKey): Boolean =
-    (settings.representation == Representation.Vector || vectors.isHeld(encoded)) &&
-      vectors.isWanted(vector)
+  /** The row numbers of a zone, for the row group that is open. */
+  lazy val selection: Scratch = new Scratch(VectorChunk.ZONE_ROWS * 2)
+
+  /**
+   * Whether a chunk is to become a vector chunk when it is decoded.
+   *
+   * @param isHeld whether the pool holds the encoded chunk
+   */
+  def promotes(vector: ChunkKey, isHeld: Boolean): Boolean =
+    (settings.representation == Representation.Vector || isHeld) && vectors.isWanted(vector)
 
   override def close(): Unit = rowFilters.foreach(_.close())
 }

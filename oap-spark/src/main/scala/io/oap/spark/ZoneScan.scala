@@ -9,15 +9,16 @@ import io.oap.cache.vector.{Scratch, VectorChunk, ZoneDecision}
  *
  * @param chunks by place in the read schema; null where a column has no vector chunk, but not all
  * @param filters conditions and the chunk each is about, by place in the read schema
+ * @param selection room for the row numbers of a zone, used until this is closed
  */
 private final class ZoneScan(
     chunks: Array[HeldVector],
     filters: Seq[(TaskFilter, Int)],
+    selection: Scratch,
     counters: CacheCounters)
     extends AutoCloseable {
 
   private val any: VectorChunk = chunks.find(_ != null).get.chunk
-  private val selection = new Scratch(VectorChunk.ZONE_ROWS * 2)
   private val conditions: Seq[(TaskFilter, ZoneFilter)] =
     filters.sortBy(_._1.passRate).map { case (filter, column) =>
       filter -> filter.on(chunk(column))
