@@ -20,6 +20,7 @@ import org.apache.spark.sql.execution.datasources.v2.parquet.{
   ParquetScan,
   ParquetScanBuilder
 }
+import org.apache.spark.sql.sources.{And, Filter, Not, Or}
 import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
 
 /** Takes Spark's V2 push-down as Spark's own Parquet source does, and builds a cached scan. */
@@ -73,7 +74,7 @@ final class CachedParquetScan(
       parquet.dataSchema,
       parquet.readDataSchema,
       parquet.readPartitionSchema,
-      parquet.pushedFilters,
+      parquet.pushedFilters.map(CachedParquetScan.inOneOrder),
       parquet.options,
       parquet.pushedAggregate,
       parquet.partitionFilters,
@@ -202,6 +203,27 @@ final class CachedParquetScan(
 }
 
 private object CachedParquetScan {
+
+  /**
+   * The same filter for all orders in which a condition can be written. Spark compares scans by it,
+   * to compute what is equal only once.
+   */
+  def inOneOrder(filter: Filter): Filter = filter match {
+    case _: Or => disjuncts(filter).map(inOneOrder).sortBy(_.toString).reduceLeft(Or(_, _))
+    case _: And => conjuncts(filter).map(inOneOrder).sortBy(_.toString).reduceLeft(And(_, _))
+    case Not(child) => Not(inOneOrder(child))
+    case other => other
+  }
+
+  private def disjuncts(filter: Filter): Seq[Filter] = filter match {
+    case Or(left, right) => disjuncts(left) ++ disjuncts(right)
+    case other => Seq(other)
+  }
+
+  private def conjuncts(filter: Filter): Seq[Filter] = filter match {
+    case And(left, right) => conjuncts(left) ++ conjuncts(right)
+    case other => Seq(other)
+  }
 
   /** Join keys that go to the tasks one by one. */
   val MaxKeysSent = 1000

@@ -20,7 +20,7 @@ final class CachedParquetTable(
     files: () => PartitioningAwareFileIndex,
     dataColumns: StructType,
     allColumns: StructType,
-    statistics: Option[V1Statistics],
+    val statistics: Option[V1Statistics],
     offered: Set[String])
     extends ParquetTable(
       parquet.name,

@@ -8,9 +8,12 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.catalyst.optimizer.JoinSelectionHelper
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
-import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, Subquery}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.execution.datasources.v2.{
+  DataSourceV2Relation,
+  DataSourceV2ScanRelation
+}
 import org.apache.spark.sql.internal.SQLConf
 
 /**
@@ -20,13 +23,16 @@ import org.apache.spark.sql.internal.SQLConf
  * no bloom filter, and a dynamic filter that finds no broadcast to reuse is dropped: so a data
  * column is offered only when it joins with a side that Spark will broadcast. And equal parts of a
  * plan are run once only while they stay equal: so a table that stands in the plan several times
- * offers its partition columns only, as it does in Spark alone.
+ * offers its partition columns only, as it does in Spark alone. So does every table in a subquery
+ * that is optimized apart from the plan around it, which may have the same tables.
  *
  * @param plan a plan whose relations have not become V2 scans yet
  */
 private final class JoinKeys(plan: LogicalPlan, conf: SQLConf)
     extends PredicateHelper
     with JoinSelectionHelper {
+
+  private val isSubquery = plan.isInstanceOf[Subquery]
 
   /** A key, traced down to the relation it comes from. */
   private case class Key(expression: Expression, relation: LeafNode, isJoinedToBroadcast: Boolean)
@@ -57,12 +63,23 @@ private final class JoinKeys(plan: LogicalPlan, conf: SQLConf)
 
   private def table(relation: LeafNode): Any = relation match {
     case LogicalRelation(files: HadoopFsRelation, _, _, _, _) => files.location.rootPaths.toSet
+    case SubqueryScan(relation) => table(relation)
     case other => other.canonicalized
+  }
+
+  /** The V1 relation behind a scan of a subquery, which went through the optimizer before. */
+  private object SubqueryScan {
+    def unapply(scan: DataSourceV2ScanRelation): Option[LogicalRelation] =
+      scan.relation.table match {
+        case table: CachedParquetTable => table.statistics.map(_.relation)
+        case _ => None
+      }
   }
 
   /** Data columns of a relation that it should offer, besides its partition columns. */
   def offered(relation: LeafNode): AttributeSet =
-    if (!conf.dynamicPartitionPruningReuseBroadcastOnly || timesRead(table(relation)) > 1) {
+    if (!conf.dynamicPartitionPruningReuseBroadcastOnly || isSubquery ||
+      timesRead(table(relation)) > 1) {
       AttributeSet.empty
     } else {
       AttributeSet(keys.collect {

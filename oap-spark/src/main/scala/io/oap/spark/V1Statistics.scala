@@ -38,9 +38,12 @@ case class V1Statistics(relation: LogicalRelation) {
   def of(columns: Set[String]): Statistics = {
     val scanned = relation.output.filter(a => columns.contains(a.name))
     val whole = relation.stats
+    // Spark knows by this very number that a size is unknown, and a part of it would count as known.
+    val isUnknown = whole.sizeInBytes == relation.conf.defaultSizeInBytes
     new V1Statistics.Converted(
       whole.copy(
-        sizeInBytes = Project(scanned, relation).stats.sizeInBytes,
+        sizeInBytes =
+          if (isUnknown) whole.sizeInBytes else Project(scanned, relation).stats.sizeInBytes,
         attributeStats = AttributeMap(whole.attributeStats.toSeq.filter { case (a, _) =>
           columns.contains(a.name)
         })

@@ -116,6 +116,15 @@ class PlanSuite extends CacheSuite {
     "dynamic partition pruning" ->
       "SELECT name, count(*) FROM fact_p JOIN dim ON p = dp WHERE name = 'n3' GROUP BY name",
     "nested column" -> "SELECT sum(n.a) FROM fact WHERE n.b LIKE '1%'",
+    "equal sides, conditions in another order" ->
+      """SELECT /*+ MERGE(a, b) */ count(*) FROM fact a JOIN fact b ON a.id = b.id
+        |WHERE (a.s = '1' OR a.s = '2' AND a.k < 9) AND (b.k < 9 AND b.s = '2' OR b.s = '1')
+        |""".stripMargin,
+    "scalar subquery with the joins of its query" ->
+      """WITH c AS (SELECT dp, sum(f.id) total FROM (SELECT id, k, s FROM fact) f
+        |  JOIN (SELECT /*+ REPARTITION(3, id) */ id, k FROM fact_p) g ON f.id = g.id
+        |  JOIN dim ON g.k = dk GROUP BY dp)
+        |SELECT * FROM c WHERE dp = 3 AND total > (SELECT avg(total) FROM c)""".stripMargin,
     "window" -> "SELECT k, sum(c) OVER (ORDER BY k) FROM (SELECT k, count(*) c FROM fact GROUP BY k)",
     "union" -> "SELECT s FROM fact UNION SELECT name FROM dim",
     "count of everything" -> "SELECT count(*) FROM fact",
@@ -157,6 +166,14 @@ class PlanSuite extends CacheSuite {
     val pruned = alone(sql("SELECT * FROM fact_p WHERE p = 3").queryExecution.optimizedPlan.stats)
     withConf("spark.sql.autoBroadcastJoinThreshold" -> (pruned.sizeInBytes + 1).toString) {
       assertPlannedAsAlone(sql(query))
+    }
+  }
+
+  test("a table of unknown size gets no bloom filter, as in Spark alone") {
+    sql("CREATE TABLE unmeasured USING parquet PARTITIONED BY (p) AS SELECT id, k, p FROM source")
+    withConf("spark.sql.autoBroadcastJoinThreshold" -> "-1") {
+      assertPlannedAsAlone(
+        sql("SELECT count(*) FROM unmeasured JOIN dim ON k = dk WHERE name = 'n3'"))
     }
   }
 
