@@ -28,9 +28,10 @@ POOL_SIZE = "512m"
 class Environment:
     """The class path is made once per Spark version and pom.xml; the rest is cheap and made anew."""
 
-    def __init__(self, spark_home, oap_jar):
+    def __init__(self, spark_home, oap_jar, representation=None):
         self.spark_home = Path(spark_home)
         self.oap_jar = oap_jar
+        self.representation = representation
         self.spark_version = self._spark_version()
         pom = (HERE / "pom.xml").read_bytes()
         self.folder = HOME / f"{self.spark_version}-{hashlib.sha256(pom).hexdigest()[:12]}"
@@ -67,6 +68,8 @@ class Environment:
                 "-Dspark.sql.extensions=io.oap.spark.OapExtensions",
                 f"-Dspark.oap.pool.size={POOL_SIZE}",
             ]
+            if self.representation:
+                options.append(f"-Dspark.oap.cache.representation={self.representation}")
         class_path = ":".join(self._class_path(side))
         main = [MAIN_CLASS, str(result_lines), *suites]
         return [_java("java"), *options, "-cp", class_path, *main]

@@ -28,6 +28,11 @@ def options():
     side.add_argument("--without-only", action="store_true", help="only Spark alone; refreshes it")
     parser.add_argument("--refresh", action="store_true", help="run Spark alone again")
     parser.add_argument("--jobs", type=int, default=2, help="JVMs at a time, each 3 GB (default 2)")
+    parser.add_argument(
+        "--representation",
+        choices=("encoded", "auto", "vector"),
+        help="what OAP keeps in the pool (default as in CONFIGURATION.md)",
+    )
     parser.add_argument("--list", action="store_true", help="print the suites and stop")
     parser.add_argument("--spark-home", help=argparse.SUPPRESS)
     parser.add_argument("--oap-jar", help=argparse.SUPPRESS)
@@ -140,7 +145,7 @@ def main():
     if asked.list:
         print("\n".join(names))
         return 0
-    made = environment.Environment(asked.spark_home, asked.oap_jar)
+    made = environment.Environment(asked.spark_home, asked.oap_jar, asked.representation)
     baseline = made.baseline_folder()
     comparison = Comparison(names)
     todo = []
