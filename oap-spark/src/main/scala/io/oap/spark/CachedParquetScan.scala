@@ -74,7 +74,8 @@ final class CachedParquetScan(
       parquet.dataSchema,
       parquet.readDataSchema,
       parquet.readPartitionSchema,
-      parquet.pushedFilters.map(CachedParquetScan.inOneOrder),
+      if (statistics.isDefined) parquet.pushedFilters.map(CachedParquetScan.inOneOrder)
+      else parquet.pushedFilters,
       parquet.options,
       parquet.pushedAggregate,
       parquet.partitionFilters,
@@ -152,11 +153,13 @@ final class CachedParquetScan(
     val onData = runtimePredicates.filter(In.unapply(_).exists { case (name, _) =>
       readDataSchema.exists(f => conf.resolver(f.name, name))
     })
-    val rowFilters = if (conf.parquetFilterPushDown) RowFilter.of(dataFilters) else Nil
     ScanConditions(
       onData.flatMap(bounded).flatMap(SparkInternals.toFilter(_)).toArray,
-      rowFilters ++ onData.flatMap(rowFilter))
+      staticRowFilters ++ onData.flatMap(rowFilter))
   }
+
+  private def staticRowFilters: Seq[RowFilter] =
+    if (conf.parquetFilterPushDown) RowFilter.of(dataFilters) else Nil
 
   /** An IN predicate on a data column as a condition on its rows. */
   private def rowFilter(predicate: Predicate): Option[RowFilter] = predicate match {
@@ -191,8 +194,11 @@ final class CachedParquetScan(
 
   override def supportedCustomMetrics(): Array[CustomMetric] = ScanMetrics.all
 
-  override def getMetaData(): Map[String, String] =
-    super.getMetaData() + ("Format" -> "parquet, column cache")
+  override def getMetaData(): Map[String, String] = {
+    val rows = if (Representation.of(conf).usesVectors) staticRowFilters else Nil
+    super.getMetaData() + ("Format" -> "parquet, column cache") ++
+      (if (rows.isEmpty) None else Some("RowFilters" -> seqToString(rows)))
+  }
 
   override def equals(other: Any): Boolean = other match {
     case that: CachedParquetScan => super.equals(that)
@@ -205,8 +211,8 @@ final class CachedParquetScan(
 private object CachedParquetScan {
 
   /**
-   * The same filter for all orders in which a condition can be written. Spark compares scans by it,
-   * to compute what is equal only once.
+   * The same filter for all orders in which a condition can be written. Spark compares V2 scans by
+   * it, to compute what is equal only once; V1 scans it compares by expressions, in whatever order.
    */
   def inOneOrder(filter: Filter): Filter = filter match {
     case _: Or => disjuncts(filter).map(inOneOrder).sortBy(_.toString).reduceLeft(Or(_, _))
