@@ -13,10 +13,13 @@ static void take_if_smaller(vector_choice *best, vector_choice other) {
   }
 }
 
-static vector_choice choose_numbers(const vector_kernels *kernels, const vector_rows *rows) {
+static vector_choice choose_numbers(const vector_kernels *kernels, const vector_rows *rows,
+                                    const vector_zone *head) {
   uint32_t size = 1u << vector_shift(rows->kind);
-  int64_t least, greatest;
-  kernels->bounds(rows->number, rows->rows, &least, &greatest);
+  int64_t least = head->minimum, greatest = head->maximum;
+  if (vector_is_float(rows->kind)) { /* the head has them in another order */
+    kernels->bounds(rows->number, rows->rows, &least, &greatest);
+  }
   if (least == greatest) {
     return (vector_choice){.encoding = OAP_CONSTANT, .reference = (uint64_t)least};
   }
@@ -68,11 +71,12 @@ static vector_choice choose_bytes(const vector_rows *rows, uint32_t nulls) {
 }
 
 vector_choice vector_choose(const vector_kernels *kernels, const vector_rows *rows,
-                            uint32_t nulls) {
-  if (nulls == rows->rows) {
+                            const vector_zone *head) {
+  if (head->nulls == rows->rows) {
     return (vector_choice){.encoding = OAP_CONSTANT};
   }
-  return rows->kind == OAP_BYTES ? choose_bytes(rows, nulls) : choose_numbers(kernels, rows);
+  return rows->kind == OAP_BYTES ? choose_bytes(rows, head->nulls)
+                                 : choose_numbers(kernels, rows, head);
 }
 
 /* Makes room for the data behind the bitmap and fills the head; NULL: no memory. */

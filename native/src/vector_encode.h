@@ -40,8 +40,10 @@ typedef struct vector_choice {
   uint64_t bytes;
 } vector_choice;
 
-/* The zone's data take all of these. ENOMEM. */
-vector_choice vector_choose(const vector_kernels *kernels, const vector_rows *rows, uint32_t nulls);
+/* The zone's data take all of these. ENOMEM. Of the head, row and null counts and, of integers, the
+ * bounds are there already. */
+vector_choice vector_choose(const vector_kernels *kernels, const vector_rows *rows,
+                            const vector_zone *head);
 int vector_encode(const vector_kernels *kernels, vector_built *zone, vector_rows *rows,
                   const vector_choice *choice);
 

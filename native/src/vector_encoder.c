@@ -34,6 +34,26 @@ void oap_vector_encoder_close(oap_vector_encoder *e) {
   free(e);
 }
 
+/* Copies the flags, as 0 and 1 and up to a multiple of 8, and returns how many are set. */
+static uint16_t take_nulls(vector_rows *out, const uint8_t *nulls, uint32_t rows) {
+  uint32_t count = 0;
+  if (nulls != NULL) {
+    for (uint32_t i = 0; i < rows; i++) {
+      out->is_null[i] = nulls[i] != 0;
+      count += nulls[i] != 0;
+    }
+    memset(out->is_null + rows, 0, -rows % 8);
+  }
+  return (uint16_t)count;
+}
+
+/* Eight flags of 0 or 1 as bits, the first one the lowest. */
+static uint8_t bits_of_flags(const uint8_t *flags) {
+  uint64_t eight;
+  memcpy(&eight, flags, sizeof(eight));
+  return (uint8_t)(eight * UINT64_C(0x0102040810204080) >> 56);
+}
+
 /* A new zone with its row and null counts and its bitmap; ENOMEM. */
 static int begin_zone(oap_vector_encoder *e, const uint8_t *nulls, uint32_t rows) {
   if (e->zone_count == e->zone_room) {
@@ -47,20 +67,15 @@ static int begin_zone(oap_vector_encoder *e, const uint8_t *nulls, uint32_t rows
   }
   vector_built *zone = &e->zones[e->zone_count];
   *zone = (vector_built){.head.rows = (uint16_t)rows};
-  uint16_t null_count = 0;
-  for (uint32_t i = 0; nulls != NULL && i < rows; i++) {
-    e->rows.is_null[i] = nulls[i] != 0;
-    null_count = (uint16_t)(null_count + e->rows.is_null[i]);
-  }
-  zone->head.nulls = null_count;
-  uint64_t bitmap = vector_bitmap_bytes(rows, null_count);
+  zone->head.nulls = take_nulls(&e->rows, nulls, rows);
+  uint64_t bitmap = vector_bitmap_bytes(rows, zone->head.nulls);
   if (bitmap > 0) {
     zone->payload = calloc(1, bitmap);
     if (zone->payload == NULL) {
       return -ENOMEM;
     }
-    for (uint32_t i = 0; i < rows; i++) {
-      zone->payload[i / 8] |= (unsigned char)(e->rows.is_null[i] << i % 8);
+    for (uint32_t i = 0; i < rows; i += 8) {
+      zone->payload[i / 8] = bits_of_flags(e->rows.is_null + i);
     }
   }
   e->rows.rows = rows;
@@ -78,6 +93,15 @@ static int check_zone(const oap_vector_encoder *e, uint32_t rows, bool is_bytes)
   return e->row_count + rows > VECTOR_MOST_ROWS ? -EFBIG : 0;
 }
 
+static void fill_null(vector_rows *rows, uint32_t row, uint32_t from) {
+  if (rows->kind == OAP_BYTES) {
+    rows->data[row] = rows->data[from];
+    rows->length[row] = rows->length[from];
+  } else {
+    rows->number[row] = rows->number[from];
+  }
+}
+
 /* Copies what a null row stands next to; the first row that is not null fills those before it. */
 static void fill_nulls(vector_rows *rows, uint32_t nulls) {
   if (nulls == 0 || nulls == rows->rows) {
@@ -87,15 +111,17 @@ static void fill_nulls(vector_rows *rows, uint32_t nulls) {
   while (rows->is_null[from]) {
     from++;
   }
-  bool is_bytes = rows->kind == OAP_BYTES;
-  for (uint32_t i = 0; i < rows->rows; i++) {
-    if (!rows->is_null[i]) {
-      from = i;
-    } else if (is_bytes) {
-      rows->data[i] = rows->data[from];
-      rows->length[i] = rows->length[from];
-    } else {
-      rows->number[i] = rows->number[from];
+  for (uint32_t i = 0; i < from; i++) {
+    fill_null(rows, i, from);
+  }
+  for (uint32_t i = from / 8 * 8; i < rows->rows; i += 8) {
+    uint64_t eight;
+    memcpy(&eight, rows->is_null + i, sizeof(eight));
+    for (; eight != 0; eight &= eight - 1) {
+      uint32_t row = i + (uint32_t)__builtin_ctzll(eight) / 8;
+      if (row > from) {
+        fill_null(rows, row, row - 1);
+      }
     }
   }
 }

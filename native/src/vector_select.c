@@ -104,12 +104,36 @@ static void test_lanes(const oap_vector *v, const lanes *in, uint32_t count,
   }
 }
 
+/* Sets the flags of all rows of the runs whose flag is set, of which most are not. */
+static int spread_runs(oap_vector *v, const vector_view *view) {
+  const uint16_t *ends = (const uint16_t *)(const void *)view->data;
+  uint32_t runs = view->head->count;
+  memset(v->flags, 0, view->head->rows);
+  memset(v->run_flags + runs, 0, -runs % 8);
+  for (uint32_t i = 0; i < runs; i += 8) {
+    uint64_t eight;
+    memcpy(&eight, v->run_flags + i, 8);
+    for (; eight != 0; eight &= eight - 1) {
+      uint32_t run = i + (uint32_t)__builtin_ctzll(eight) / 8;
+      uint32_t start = run == 0 ? 0 : ends[run - 1];
+      if (ends[run] <= start || ends[run] > view->head->rows) {
+        return -EBADMSG;
+      }
+      memset(v->flags + start, 1, ends[run] - start);
+    }
+  }
+  return 0;
+}
+
 /* Tests each run, then gives every row what its run has. */
 static int test_runs(oap_vector *v, const vector_view *view, const uint16_t *rows, uint32_t count,
                      const integer_test *test) {
   uint32_t runs = view->head->count;
   lanes in = lanes_of_values(v, vector_run_values(view), runs);
   test_lanes(v, &in, runs, test, v->run_flags);
+  if (rows == NULL) {
+    return spread_runs(v, view);
+  }
   int result = vector_runs_of(view, rows, count, v->codes);
   if (result == 0) {
     v->kernels->gather[0](v->run_flags, v->codes, count, v->flags);

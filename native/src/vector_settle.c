@@ -43,7 +43,7 @@ static int uncode_zone(oap_vector_encoder *e, vector_built *zone) {
     }
     e->rows.is_null[i] = zone->head.nulls > 0 && (zone->payload[i / 8] >> i % 8 & 1) != 0;
   }
-  vector_choice choice = vector_choose(e->kernels, &e->rows, zone->head.nulls);
+  vector_choice choice = vector_choose(e->kernels, &e->rows, &zone->head);
   return vector_encode(e->kernels, zone, &e->rows, &choice);
 }
 
@@ -144,7 +144,7 @@ static bool is_hopeless(const oap_vector_encoder *e) {
 
 int vector_encode_zone(oap_vector_encoder *e) {
   vector_built *zone = &e->zones[e->zone_count - 1];
-  vector_choice plain = vector_choose(e->kernels, &e->rows, zone->head.nulls);
+  vector_choice plain = vector_choose(e->kernels, &e->rows, &zone->head);
   if (is_small(&e->rows, &plain)) {
     return vector_encode(e->kernels, zone, &e->rows, &plain);
   }

@@ -43,6 +43,7 @@ public final class VectorChunks {
     VectorChunk chunk = null;
     try {
       chunk = VectorChunk.open(pin);
+      ChunkAccess.record(key, pin.bytes(), true);
       return new HeldVector(pin, chunk, chunks::unpin);
     } catch (VectorException e) {
       // Without it the reader takes the encoded chunk, and in time another one is made.

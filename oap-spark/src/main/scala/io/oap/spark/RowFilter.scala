@@ -1,5 +1,7 @@
 package io.oap.spark
 
+import java.nio.charset.StandardCharsets.UTF_8
+
 import org.apache.spark.sql.catalyst.expressions
 import org.apache.spark.sql.catalyst.expressions.{IsNotNull => _, IsNull => _, _}
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
@@ -22,17 +24,54 @@ private sealed trait RowFilter extends Serializable {
 private object RowFilter {
 
   /** One of some integers, dates, timestamps or unscaled decimals. */
-  final case class OneOf(column: String, keys: Array[Long]) extends RowFilter
+  final case class OneOf(column: String, keys: Array[Long]) extends RowFilter {
+    override def toString: String = told(column, keys)
+  }
 
   /** An integer, date, timestamp or unscaled decimal between two, both included. */
-  final case class Between(column: String, low: Long, high: Long) extends RowFilter
+  final case class Between(column: String, low: Long, high: Long) extends RowFilter {
+    override def toString: String =
+      if (high == MaxValue) s"$column >= $low"
+      else if (low == MinValue) s"$column <= $high"
+      else s"$column BETWEEN $low AND $high"
+  }
+
+  /**
+   * A floating-point number between two, in Spark's order: NaN is the greatest, -0.0 equals 0.0.
+   *
+   * @param aboveLow whether the lower end is left out
+   * @param belowHigh whether the upper end is left out
+   */
+  final case class BetweenDoubles(
+      column: String,
+      low: Double,
+      high: Double,
+      aboveLow: Boolean = false,
+      belowHigh: Boolean = false)
+      extends RowFilter {
+    override def toString: String =
+      if (low == high) s"$column = $low"
+      else if (high.isNaN) s"$column ${if (aboveLow) ">" else ">="} $low"
+      else s"$column ${if (belowHigh) "<" else "<="} $high"
+  }
 
   /** One of some strings or byte sequences. */
-  final case class OneOfBytes(column: String, values: Array[Array[Byte]]) extends RowFilter
+  final case class OneOfBytes(column: String, values: Array[Array[Byte]]) extends RowFilter {
+    override def toString: String = told(column, values.map(new String(_, UTF_8)))
+  }
 
-  final case class IsNull(column: String) extends RowFilter
+  final case class IsNull(column: String) extends RowFilter {
+    override def toString: String = s"$column IS NULL"
+  }
 
-  final case class IsNotNull(column: String) extends RowFilter
+  final case class IsNotNull(column: String) extends RowFilter {
+    override def toString: String = s"$column IS NOT NULL"
+  }
+
+  /** For EXPLAIN: the values, unless they are many. */
+  private def told(column: String, values: Array[_]): String =
+    if (values.length <= 10) values.mkString(s"$column IN (", ", ", ")")
+    else s"$column IN (${values.length} values)"
 
   /** What of a query's filters can be told as conditions on single columns. */
   def of(filters: Seq[Expression]): Seq[RowFilter] = filters.flatMap {
@@ -52,7 +91,8 @@ private object RowFilter {
 
   /**
    * The condition that a column has one of some values, as Spark's operators hold them; null
-   * matches nothing. None for types whose equality is not that of their bits.
+   * matches nothing. None for types whose equality is not that of their bits, but for a single
+   * floating-point number.
    */
   def oneOf(column: String, dataType: DataType, values: Seq[Any]): Option[RowFilter] = {
     val keys = values.filter(_ != null)
@@ -60,6 +100,9 @@ private object RowFilter {
       case _ if isInteger(dataType) => Some(OneOf(column, keys.map(toLong(_, dataType)).toArray))
       case _: StringType | BinaryType if UnsafeRowUtils.isBinaryStable(dataType) =>
         Some(OneOfBytes(column, keys.map(toBytes).toArray))
+      case FloatType | DoubleType if keys.size == 1 =>
+        val key = toDouble(keys.head)
+        Some(BetweenDoubles(column, key, key))
       case _ => None
     }
   }
@@ -77,8 +120,31 @@ private object RowFilter {
     case GreaterThan(Value(high), Integer(column)) => below(column, toLong(high, column.dataType))
     case LessThan(Integer(column), Value(high)) => below(column, toLong(high, column.dataType))
     case LessThan(Value(low), Integer(column)) => above(column, toLong(low, column.dataType))
-    case _ => None
+    case _ => betweenDoubles(comparison)
   }
+
+  private def betweenDoubles(comparison: BinaryComparison): Option[RowFilter] =
+    comparison match {
+      case GreaterThanOrEqual(Floating(column), Value(low)) => Some(atLeast(column, low))
+      case LessThanOrEqual(Value(low), Floating(column)) => Some(atLeast(column, low))
+      case LessThanOrEqual(Floating(column), Value(high)) => Some(atMost(column, high))
+      case GreaterThanOrEqual(Value(high), Floating(column)) => Some(atMost(column, high))
+      case GreaterThan(Floating(column), Value(low)) =>
+        Some(atLeast(column, low).copy(aboveLow = true))
+      case LessThan(Value(low), Floating(column)) =>
+        Some(atLeast(column, low).copy(aboveLow = true))
+      case LessThan(Floating(column), Value(high)) =>
+        Some(atMost(column, high).copy(belowHigh = true))
+      case GreaterThan(Value(high), Floating(column)) =>
+        Some(atMost(column, high).copy(belowHigh = true))
+      case _ => None
+    }
+
+  private def atLeast(column: Attribute, low: Any): BetweenDoubles =
+    BetweenDoubles(column.name, toDouble(low), Double.NaN)
+
+  private def atMost(column: Attribute, high: Any): BetweenDoubles =
+    BetweenDoubles(column.name, Double.NegativeInfinity, toDouble(high))
 
   private val MinValue = Long.MinValue
   private val MaxValue = Long.MaxValue
@@ -107,6 +173,19 @@ private object RowFilter {
       case column: Attribute if isInteger(column.dataType) => Some(column)
       case _ => None
     }
+  }
+
+  private object Floating {
+    def unapply(expression: Expression): Option[Attribute] = expression match {
+      case column: Attribute if column.dataType == FloatType || column.dataType == DoubleType =>
+        Some(column)
+      case _ => None
+    }
+  }
+
+  private def toDouble(value: Any): Double = value match {
+    case number: Number => number.doubleValue
+    case other => throw new IllegalArgumentException(s"$other is no number")
   }
 
   private def isInteger(dataType: DataType): Boolean = VectorForm.of(dataType).exists(form =>

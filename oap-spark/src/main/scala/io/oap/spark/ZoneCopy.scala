@@ -24,7 +24,7 @@ private final class ZoneCopy {
       copyBytes(vector, form, rows)
       encoder.addBytes(values.address, lengths.address, nullFlags, rows)
     } else {
-      if (nullFlags == 0) copyAll(vector, form, rows) else copySome(vector, form, rows)
+      copyValues(vector, form, rows)
       encoder.add(values.address, nullFlags, rows)
     }
   }
@@ -32,49 +32,29 @@ private final class ZoneCopy {
   private def copyNulls(vector: ColumnVector, rows: Int): Long = {
     var row = 0
     while (row < rows) {
-      nulls.buffer.put(row, if (vector.isNullAt(row)) 1: Byte else 0: Byte)
+      Platform.putBoolean(null, nulls.address + row, vector.isNullAt(row))
       row += 1
     }
     nulls.address
   }
 
-  private def copyAll(vector: ColumnVector, form: VectorForm, rows: Int): Unit = form.kind match {
-    case VectorKind.I8 if form.isBoolean => copySome(vector, form, rows)
-    case VectorKind.I8 => copy(vector.getBytes(0, rows), Platform.BYTE_ARRAY_OFFSET, rows)
-    case VectorKind.I16 => copy(vector.getShorts(0, rows), Platform.SHORT_ARRAY_OFFSET, 2L * rows)
-    case VectorKind.I32 => copy(vector.getInts(0, rows), Platform.INT_ARRAY_OFFSET, 4L * rows)
-    case VectorKind.I64 => copy(vector.getLongs(0, rows), Platform.LONG_ARRAY_OFFSET, 8L * rows)
-    case VectorKind.F32 => copy(vector.getFloats(0, rows), Platform.FLOAT_ARRAY_OFFSET, 4L * rows)
-    case VectorKind.F64 =>
-      copy(vector.getDoubles(0, rows), Platform.DOUBLE_ARRAY_OFFSET, 8L * rows)
-    case VectorKind.BYTES => throw new IllegalArgumentException("bytes have no fixed width")
-  }
+  /** What a null row has is anything; Spark's vectors look up no dictionary for it. */
+  private def copyValues(vector: ColumnVector, form: VectorForm, rows: Int): Unit =
+    form.kind match {
+      case VectorKind.I8 if form.isBoolean =>
+        copy(vector.getBooleans(0, rows), Platform.BOOLEAN_ARRAY_OFFSET, rows)
+      case VectorKind.I8 => copy(vector.getBytes(0, rows), Platform.BYTE_ARRAY_OFFSET, rows)
+      case VectorKind.I16 => copy(vector.getShorts(0, rows), Platform.SHORT_ARRAY_OFFSET, 2L * rows)
+      case VectorKind.I32 => copy(vector.getInts(0, rows), Platform.INT_ARRAY_OFFSET, 4L * rows)
+      case VectorKind.I64 => copy(vector.getLongs(0, rows), Platform.LONG_ARRAY_OFFSET, 8L * rows)
+      case VectorKind.F32 => copy(vector.getFloats(0, rows), Platform.FLOAT_ARRAY_OFFSET, 4L * rows)
+      case VectorKind.F64 =>
+        copy(vector.getDoubles(0, rows), Platform.DOUBLE_ARRAY_OFFSET, 8L * rows)
+      case VectorKind.BYTES => throw new IllegalArgumentException("bytes have no fixed width")
+    }
 
   private def copy(array: AnyRef, offset: Long, count: Long): Unit =
     Platform.copyMemory(array, offset, null, values.address, count)
-
-  /** Row by row: where rows are null, what stands in a vector's dictionary codes may be anything. */
-  private def copySome(vector: ColumnVector, form: VectorForm, rows: Int): Unit = {
-    val width = form.kind.bytes
-    var row = 0
-    while (row < rows) {
-      if (!vector.isNullAt(row)) copyOne(vector, form, row, values.address + row * width)
-      row += 1
-    }
-  }
-
-  private def copyOne(vector: ColumnVector, form: VectorForm, row: Int, to: Long): Unit =
-    form.kind match {
-      case VectorKind.I8 if form.isBoolean =>
-        Platform.putByte(null, to, if (vector.getBoolean(row)) 1 else 0)
-      case VectorKind.I8 => Platform.putByte(null, to, vector.getByte(row))
-      case VectorKind.I16 => Platform.putShort(null, to, vector.getShort(row))
-      case VectorKind.I32 => Platform.putInt(null, to, vector.getInt(row))
-      case VectorKind.I64 => Platform.putLong(null, to, vector.getLong(row))
-      case VectorKind.F32 => Platform.putFloat(null, to, vector.getFloat(row))
-      case VectorKind.F64 => Platform.putDouble(null, to, vector.getDouble(row))
-      case VectorKind.BYTES => throw new IllegalArgumentException("bytes have no fixed width")
-    }
 
   private def copyBytes(vector: ColumnVector, form: VectorForm, rows: Int): Unit = {
     val offsets = new Array[Int](rows)

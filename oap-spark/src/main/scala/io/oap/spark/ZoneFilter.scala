@@ -49,6 +49,7 @@ private final class TaskFilter(filter: RowFilter) extends AutoCloseable {
   def on(chunk: VectorChunk): ZoneFilter = filter match {
     case _: OneOf => new InKeys(chunk, keys.get)
     case Between(_, low, high) => new InRange(chunk, low, high)
+    case range: BetweenDoubles => new InDoubleRange(chunk, range)
     case OneOfBytes(_, values) => new InDictionary(chunk, values)
     case IsNull(_) => new Nulls(chunk, wanted = true)
     case IsNotNull(_) => new Nulls(chunk, wanted = false)
@@ -69,6 +70,16 @@ private final class InRange(chunk: VectorChunk, low: Long, high: Long) extends Z
 
   override def select(zone: Int, rows: Long, count: Int, out: Long): Int =
     chunk.selectRange(zone, low, high, rows, count, out)
+}
+
+private final class InDoubleRange(chunk: VectorChunk, range: BetweenDoubles) extends ZoneFilter {
+  import range._
+
+  override def decide(zone: Int): ZoneDecision =
+    chunk.decideDoubles(zone, low, aboveLow, high, belowHigh)
+
+  override def select(zone: Int, rows: Long, count: Int, out: Long): Int =
+    chunk.selectDoubles(zone, low, aboveLow, high, belowHigh, rows, count, out)
 }
 
 private final class Nulls(chunk: VectorChunk, wanted: Boolean) extends ZoneFilter {

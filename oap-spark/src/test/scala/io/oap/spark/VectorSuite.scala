@@ -19,6 +19,10 @@ class VectorSuite extends CacheSuite {
         "if(id % 3 = 0, null, cast(id % 11 as string)) AS s",
         "cast(id * 1.25 as decimal(12, 2)) AS price",
         "date_add(date'1500-01-01', cast(id as int)) AS day",
+        """CASE id % 60 WHEN 0 THEN double('NaN') WHEN 1 THEN -0.0D WHEN 2 THEN 0.0D WHEN 3 THEN null
+          |WHEN 4 THEN double('Infinity') WHEN 5 THEN double('-Infinity') ELSE id / 3.0D END AS d
+          |""".stripMargin,
+        "cast(id / 8.0D as float) AS f",
         "array(id, id + 1) AS list",
         "struct(id AS a, cast(id as string) AS b) AS nested"
       )
@@ -84,6 +88,27 @@ class VectorSuite extends CacheSuite {
       warm(table.filter(condition))
       warm(table.filter(condition).selectExpr("count(1)", "max(id)", "count(s)"))
     }
+  }
+
+  test("conditions on floating-point numbers, in Spark's order of them") {
+    val values =
+      Seq("0.0D", "-0.0D", "1200.0D", "double('NaN')", "double('Infinity')", "double('-Infinity')")
+    for (operator <- Seq("=", "<=>", "<", "<=", ">", ">="); value <- values) {
+      warm(table.filter(s"d $operator $value").select("id", "d"))
+      warm(table.filter(s"$value $operator d").select("id", "d"))
+    }
+    val counters = warm(table.filter("f > 1000 AND 1001 >= f").select("id"))
+    assert(counters.zonesSkipped === 7)
+    assert(counters.rowsDropped === 4096 - 8)
+  }
+
+  test("EXPLAIN tells which conditions the scan takes on") {
+    def plan =
+      table.filter("k IN (5, 6) AND s = '7' AND id > 3").queryExecution.executedPlan.toString
+    assert(!plan.contains("RowFilters"))
+    vectors(
+      Seq("k IN (5, 6)", "s IN (7)", "s IS NOT NULL", "id >= 4")
+        .foreach(told => assert(plan.contains(told), plan)))
   }
 
   test("join keys leave out rows") {
