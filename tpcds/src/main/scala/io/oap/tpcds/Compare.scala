@@ -89,18 +89,14 @@ object Compare {
   private final class Comparison(systems: Systems, query: String, layout: String) {
     private val text = Queries.text(query)
 
+    private var side = "Spark alone"
+
     def verdict(): Verdict =
       try compared()
       catch {
         case NonFatal(e) =>
-          Verdict(
-            query,
-            layout,
-            0,
-            0,
-            0,
-            isGood = false,
-            s"failed: ${e.toString.takeWhile(_ != '\n')}")
+          val said = s"$side failed: ${e.toString.takeWhile(_ != '\n')}"
+          Verdict(query, layout, 0, 0, 0, isGood = false, said)
       }
 
     private def compared(): Verdict = {
@@ -119,6 +115,7 @@ object Compare {
     }
 
     private def run(session: SparkSession): Outcome = {
+      side = if (session eq systems.oap) "OAP" else "Spark alone"
       val frame = session.sql(text)
       val rows = frame.collect().toSeq
       Outcome(rows, ScanMetrics.of(frame.queryExecution.executedPlan))
