@@ -91,13 +91,17 @@ object Compare {
 
     private var side = "Spark alone"
 
-    def verdict(): Verdict =
+    def verdict(): Verdict = {
+      // Spark frees the broadcasts of earlier queries after a garbage collection only; hundreds of
+      // queries behind each other would leave a small driver no memory for the next one.
+      System.gc()
       try compared()
       catch {
         case NonFatal(e) =>
           val said = s"$side failed: ${e.toString.takeWhile(_ != '\n')}"
           Verdict(query, layout, 0, 0, 0, isGood = false, said)
       }
+    }
 
     private def compared(): Verdict = {
       val expected = run(systems.sparkAlone)
