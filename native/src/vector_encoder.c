@@ -49,9 +49,7 @@ static uint16_t take_nulls(vector_rows *out, const uint8_t *nulls, uint32_t rows
 
 /* Eight flags of 0 or 1 as bits, the first one the lowest. */
 static uint8_t bits_of_flags(const uint8_t *flags) {
-  uint64_t eight;
-  memcpy(&eight, flags, sizeof(eight));
-  return (uint8_t)(eight * UINT64_C(0x0102040810204080) >> 56);
+  return (uint8_t)(vector_eight_flags(flags) * UINT64_C(0x0102040810204080) >> 56);
 }
 
 /* A new zone with its row and null counts and its bitmap; ENOMEM. */
@@ -115,10 +113,8 @@ static void fill_nulls(vector_rows *rows, uint32_t nulls) {
     fill_null(rows, i, from);
   }
   for (uint32_t i = from / 8 * 8; i < rows->rows; i += 8) {
-    uint64_t eight;
-    memcpy(&eight, rows->is_null + i, sizeof(eight));
-    for (; eight != 0; eight &= eight - 1) {
-      uint32_t row = i + (uint32_t)__builtin_ctzll(eight) / 8;
+    for (uint64_t eight = vector_eight_flags(rows->is_null + i); eight != 0;) {
+      uint32_t row = i + vector_next_flag(&eight);
       if (row > from) {
         fill_null(rows, row, row - 1);
       }

@@ -8,6 +8,23 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
+
+/* Flags are bytes of 0 or 1. Where few are set they are gone through eight at a time:
+ * for (uint64_t eight = vector_eight_flags(flags + i); eight != 0;) {
+ *   uint32_t row = i + vector_next_flag(&eight); */
+static inline uint64_t vector_eight_flags(const uint8_t *flags) {
+  uint64_t eight;
+  memcpy(&eight, flags, sizeof(eight));
+  return eight;
+}
+
+/* The place of the first flag that is set, which is taken away. */
+static inline uint32_t vector_next_flag(uint64_t *eight) {
+  uint32_t first = (uint32_t)__builtin_ctzll(*eight) / 8;
+  *eight &= *eight - 1;
+  return first;
+}
 
 /* Functions in an array of four are for values of 1, 2, 4 and 8 bytes. */
 typedef struct vector_kernels {

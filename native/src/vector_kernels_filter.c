@@ -118,10 +118,8 @@ uint32_t vector_compact(const uint8_t *flags, uint32_t rows, const uint16_t *in,
   }
   uint32_t found = 0, i = 0;
   for (; i + 8 <= rows; i += 8) {
-    uint64_t eight;
-    memcpy(&eight, flags + i, 8);
-    for (; eight != 0; eight &= eight - 1) {
-      uint32_t row = i + (uint32_t)__builtin_ctzll(eight) / 8;
+    for (uint64_t eight = vector_eight_flags(flags + i); eight != 0;) {
+      uint32_t row = i + vector_next_flag(&eight);
       out[found++] = in == NULL ? (uint16_t)row : in[row];
     }
   }

@@ -71,10 +71,8 @@ static void test_table(const oap_vector *v, const lanes *in, uint32_t count,
   }
   memset(flags + count, 0, -count % 8);
   for (uint32_t i = 0; i < count; i += 8) {
-    uint64_t eight;
-    memcpy(&eight, flags + i, 8);
-    for (; eight != 0; eight &= eight - 1) {
-      uint32_t row = i + (uint32_t)__builtin_ctzll(eight) / 8;
+    for (uint64_t eight = vector_eight_flags(flags + i); eight != 0;) {
+      uint32_t row = i + vector_next_flag(&eight);
       uint64_t above = in->is_wide ? wide[row] - low : narrow[row] - (uint32_t)low;
       flags[row] = vector_table_has(set, (int64_t)(first + above));
     }
@@ -111,10 +109,8 @@ static int spread_runs(oap_vector *v, const vector_view *view) {
   memset(v->flags, 0, view->head->rows);
   memset(v->run_flags + runs, 0, -runs % 8);
   for (uint32_t i = 0; i < runs; i += 8) {
-    uint64_t eight;
-    memcpy(&eight, v->run_flags + i, 8);
-    for (; eight != 0; eight &= eight - 1) {
-      uint32_t run = i + (uint32_t)__builtin_ctzll(eight) / 8;
+    for (uint64_t eight = vector_eight_flags(v->run_flags + i); eight != 0;) {
+      uint32_t run = i + vector_next_flag(&eight);
       uint32_t start = run == 0 ? 0 : ends[run - 1];
       if (ends[run] <= start || ends[run] > view->head->rows) {
         return -EBADMSG;

@@ -108,56 +108,48 @@ private object RowFilter {
   }
 
   private def between(comparison: BinaryComparison): Option[RowFilter] = comparison match {
-    case GreaterThanOrEqual(Integer(column), Value(low)) =>
-      range(column, toLong(low, column.dataType), MaxValue)
-    case GreaterThanOrEqual(Value(high), Integer(column)) =>
-      range(column, MinValue, toLong(high, column.dataType))
-    case LessThanOrEqual(Integer(column), Value(high)) =>
-      range(column, MinValue, toLong(high, column.dataType))
-    case LessThanOrEqual(Value(low), Integer(column)) =>
-      range(column, toLong(low, column.dataType), MaxValue)
-    case GreaterThan(Integer(column), Value(low)) => above(column, toLong(low, column.dataType))
-    case GreaterThan(Value(high), Integer(column)) => below(column, toLong(high, column.dataType))
-    case LessThan(Integer(column), Value(high)) => below(column, toLong(high, column.dataType))
-    case LessThan(Value(low), Integer(column)) => above(column, toLong(low, column.dataType))
-    case _ => betweenDoubles(comparison)
+    case GreaterThan(column: Attribute, Value(low)) => from(column, low, isOpen = true)
+    case GreaterThanOrEqual(column: Attribute, Value(low)) => from(column, low, isOpen = false)
+    case LessThan(column: Attribute, Value(high)) => to(column, high, isOpen = true)
+    case LessThanOrEqual(column: Attribute, Value(high)) => to(column, high, isOpen = false)
+    case GreaterThan(value: Literal, column: Attribute) => between(LessThan(column, value))
+    case GreaterThanOrEqual(value: Literal, column: Attribute) =>
+      between(LessThanOrEqual(column, value))
+    case LessThan(value: Literal, column: Attribute) => between(GreaterThan(column, value))
+    case LessThanOrEqual(value: Literal, column: Attribute) =>
+      between(GreaterThanOrEqual(column, value))
+    case _ => None
   }
 
-  private def betweenDoubles(comparison: BinaryComparison): Option[RowFilter] =
-    comparison match {
-      case GreaterThanOrEqual(Floating(column), Value(low)) => Some(atLeast(column, low))
-      case LessThanOrEqual(Value(low), Floating(column)) => Some(atLeast(column, low))
-      case LessThanOrEqual(Floating(column), Value(high)) => Some(atMost(column, high))
-      case GreaterThanOrEqual(Value(high), Floating(column)) => Some(atMost(column, high))
-      case GreaterThan(Floating(column), Value(low)) =>
-        Some(atLeast(column, low).copy(aboveLow = true))
-      case LessThan(Value(low), Floating(column)) =>
-        Some(atLeast(column, low).copy(aboveLow = true))
-      case LessThan(Floating(column), Value(high)) =>
-        Some(atMost(column, high).copy(belowHigh = true))
-      case GreaterThan(Value(high), Floating(column)) =>
-        Some(atMost(column, high).copy(belowHigh = true))
+  /** @param isOpen whether the value itself is left out */
+  private def from(column: Attribute, low: Any, isOpen: Boolean): Option[RowFilter] =
+    column.dataType match {
+      case FloatType | DoubleType =>
+        Some(BetweenDoubles(column.name, toDouble(low), Double.NaN, aboveLow = isOpen))
+      case dataType if isInteger(dataType) =>
+        val first = toLong(low, dataType)
+        if (!isOpen) Some(Between(column.name, first, MaxValue))
+        else if (first == MaxValue) Some(OneOf(column.name, Array.empty))
+        else Some(Between(column.name, first + 1, MaxValue))
       case _ => None
     }
 
-  private def atLeast(column: Attribute, low: Any): BetweenDoubles =
-    BetweenDoubles(column.name, toDouble(low), Double.NaN)
-
-  private def atMost(column: Attribute, high: Any): BetweenDoubles =
-    BetweenDoubles(column.name, Double.NegativeInfinity, toDouble(high))
+  /** @param isOpen whether the value itself is left out */
+  private def to(column: Attribute, high: Any, isOpen: Boolean): Option[RowFilter] =
+    column.dataType match {
+      case FloatType | DoubleType =>
+        val low = Double.NegativeInfinity
+        Some(BetweenDoubles(column.name, low, toDouble(high), belowHigh = isOpen))
+      case dataType if isInteger(dataType) =>
+        val last = toLong(high, dataType)
+        if (!isOpen) Some(Between(column.name, MinValue, last))
+        else if (last == MinValue) Some(OneOf(column.name, Array.empty))
+        else Some(Between(column.name, MinValue, last - 1))
+      case _ => None
+    }
 
   private val MinValue = Long.MinValue
   private val MaxValue = Long.MaxValue
-
-  private def range(column: Attribute, low: Long, high: Long): Option[RowFilter] =
-    Some(Between(column.name, low, high))
-
-  private def above(column: Attribute, low: Long): Option[RowFilter] =
-    if (low == MaxValue) Some(OneOf(column.name, Array.empty)) else range(column, low + 1, MaxValue)
-
-  private def below(column: Attribute, high: Long): Option[RowFilter] =
-    if (high == MinValue) Some(OneOf(column.name, Array.empty))
-    else range(column, MinValue, high - 1)
 
   /** A value the query gives, not null. */
   private object Value {
@@ -167,29 +159,17 @@ private object RowFilter {
     }
   }
 
-  /** A column whose values are integers in vector chunks, in the order Spark has for them. */
-  private object Integer {
-    def unapply(expression: Expression): Option[Attribute] = expression match {
-      case column: Attribute if isInteger(column.dataType) => Some(column)
-      case _ => None
-    }
-  }
-
-  private object Floating {
-    def unapply(expression: Expression): Option[Attribute] = expression match {
-      case column: Attribute if column.dataType == FloatType || column.dataType == DoubleType =>
-        Some(column)
-      case _ => None
-    }
-  }
-
   private def toDouble(value: Any): Double = value match {
     case number: Number => number.doubleValue
     case other => throw new IllegalArgumentException(s"$other is no number")
   }
 
-  private def isInteger(dataType: DataType): Boolean = VectorForm.of(dataType).exists(form =>
-    form.kind == VectorKind.I8 || form.kind == VectorKind.I16 || form.kind == VectorKind.I32 || form.kind == VectorKind.I64)
+  private val IntegerKinds =
+    Set(VectorKind.I8, VectorKind.I16, VectorKind.I32, VectorKind.I64)
+
+  /** Whether its values are integers in vector chunks, in the order Spark has for them. */
+  private def isInteger(dataType: DataType): Boolean =
+    VectorForm.of(dataType).exists(form => IntegerKinds.contains(form.kind))
 
   private def toLong(value: Any, dataType: DataType): Long = (value, dataType) match {
     case (boolean: Boolean, _) => if (boolean) 1 else 0
