@@ -5,10 +5,12 @@ import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.PoolOptions;
 import io.oap.cache.pool.PoolStats;
 import io.oap.common.OapConfig;
+import java.util.SortedMap;
 import java.util.function.Function;
 
 /** Everything one process caches: column chunks in the pool, footers on the heap. Thread-safe. */
 public final class ColumnCache implements AutoCloseable {
+  private final PoolOptions options;
   private final ColumnPool pool;
   private final ChunkCache chunks;
   private final VectorChunks vectors;
@@ -25,11 +27,12 @@ public final class ColumnCache implements AutoCloseable {
     long footerSize = OapConfig.CACHE_FOOTER_SIZE.get(lookup);
     long loadTimeout = OapConfig.CACHE_LOAD_TIMEOUT.get(lookup);
     PoolOptions options = PoolOptions.of(lookup);
-    return new ColumnCache(ColumnPool.open(options), loadTimeout, footerSize);
+    return new ColumnCache(options, loadTimeout, footerSize);
   }
 
-  private ColumnCache(ColumnPool pool, long loadTimeoutMillis, long footerSize) {
-    this.pool = pool;
+  private ColumnCache(PoolOptions options, long loadTimeoutMillis, long footerSize) {
+    this.options = options;
+    this.pool = ColumnPool.open(options);
     this.chunks = new ChunkCache(pool, loadTimeoutMillis);
     this.vectors = new VectorChunks(pool, chunks);
     this.footers = new FooterCache(footerSize);
@@ -45,6 +48,21 @@ public final class ColumnCache implements AutoCloseable {
 
   public FooterCache footers() {
     return footers;
+  }
+
+  /** How the pool was made; its capacity may have changed since. */
+  public PoolOptions poolOptions() {
+    return options;
+  }
+
+  /** Where the pool's memory lies, as {@link ColumnPool#bytesOnNodes} says. */
+  public SortedMap<Integer, Long> bytesOnNodes() {
+    return pool.bytesOnNodes();
+  }
+
+  /** Changes the pool's capacity, as {@link ColumnPool#resize} says. */
+  public void resize(long bytes) {
+    pool.resize(bytes);
   }
 
   /** Figures of the pool. */

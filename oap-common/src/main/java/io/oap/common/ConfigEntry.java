@@ -87,6 +87,16 @@ public final class ConfigEntry<T> {
     return parse(text == null ? defaultText : text);
   }
 
+  /** Whether a text is a value of this key. */
+  public boolean allows(String text) {
+    try {
+      parse(text);
+      return true;
+    } catch (IllegalArgumentException e) {
+      return false;
+    }
+  }
+
   private T parse(String text) {
     try {
       return parser.apply(text.trim());

@@ -21,9 +21,10 @@ public final class ConfigPage {
       effect per session also change at run time, with `SET key=value`; static ones are read once,
       when an executor first uses its cache.
 
-      A value that is not allowed is answered with its key and what is allowed: an error where a
-      session sets it; where an executor reads it, a warning in its log, and that executor goes on
-      without a cache.
+      They are keys of Spark's own then: `SET -v` lists them, a value that is not allowed fails the
+      start of the application or the `SET` with `INVALID_CONF_VALUE`, the key and what is allowed,
+      and a session cannot set a static key. A key under `spark.oap.` that there is not is warned
+      about in the driver's log, with the nearest one there is.
 
       This page is generated from `OapConfig`: change it there and run `dev/docs`.
 

@@ -188,11 +188,13 @@ class OapConfigTest {
   }
 
   private static <T> T get(ConfigEntry<T> entry, String text) {
+    assertTrue(entry.allows(text));
     return entry.get(Map.of(entry.key(), text)::get);
   }
 
   /** The message is all a user sees: it must say which key, which text and what would be right. */
   private static void assertRefused(ConfigEntry<?> entry, String text) {
+    assertFalse(entry.allows(text));
     IllegalArgumentException e =
         assertThrows(IllegalArgumentException.class, () -> get(entry, text));
     String expected =

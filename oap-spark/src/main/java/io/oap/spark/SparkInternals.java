@@ -1,12 +1,18 @@
 package io.oap.spark;
 
+import io.oap.common.ConfigEntry;
 import java.util.HashMap;
 import java.util.Map;
+import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
+import org.apache.spark.SparkContext$;
+import org.apache.spark.internal.config.ConfigBuilder;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.util.QuotingUtils;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.execution.datasources.PruneFileSourcePartitions$;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.internal.SQLConf$;
 import org.apache.spark.sql.internal.connector.PredicateUtils;
 import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructType;
@@ -35,6 +41,45 @@ final class SparkInternals {
   /** A V2 predicate as the V1 filter with the same meaning, if there is one. */
   static Option<Filter> toFilter(Predicate predicate) {
     return PredicateUtils.toV1(predicate);
+  }
+
+  /** The context of this process, if there is one. */
+  static Option<SparkContext> activeContext() {
+    return SparkContext$.MODULE$.getActive();
+  }
+
+  /** The configuration that the sessions of this context start from; a change to it counts. */
+  static SparkConf confOf(SparkContext context) {
+    return context.conf();
+  }
+
+  /**
+   * Makes a key one of Spark's own, unless it is: Spark then checks values where they are set,
+   * refuses to set static keys in a session, and lists the key with {@code SET -v}.
+   */
+  static void register(ConfigEntry<?> entry) {
+    if (SQLConf$.MODULE$.containsConfigKey(entry.key())) {
+      return;
+    }
+    ConfigBuilder builder =
+        entry.scope() == ConfigEntry.Scope.STATIC
+            ? SQLConf$.MODULE$.buildStaticConf(entry.key())
+            : SQLConf$.MODULE$.buildConf(entry.key());
+    builder
+        .doc(entry.meaning())
+        .version(entry.since())
+        .stringConf()
+        .checkValue(text -> entry.allows(text), "Expected " + entry.allowed() + ".")
+        .createWithDefault(entry.defaultText());
+  }
+
+  /**
+   * Checks a value as Spark does when a registered key is set.
+   *
+   * @throws IllegalArgumentException one of Spark's, with the condition INVALID_CONF_VALUE
+   */
+  static void check(ConfigEntry<?> entry, String text) {
+    new SQLConf().setConfString(entry.key(), text);
   }
 
   /** Ids of the executors that run tasks, each with its host; a local one has the driver's id. */

@@ -8,6 +8,7 @@ import org.apache.spark.{SparkConf, SparkEnv}
 import org.apache.spark.internal.Logging
 
 import io.oap.cache.{CacheCounters, ColumnCache}
+import io.oap.cache.pool.{NativeLibrary, PoolOptions}
 import io.oap.common.OapConfig
 
 /**
@@ -17,10 +18,11 @@ import io.oap.common.OapConfig
  */
 object ExecutorCache extends Logging {
 
+  /** @param cache the cache, or why there is none */
   private final case class Opened(
       environment: SparkEnv,
       settings: Map[String, String],
-      cache: Option[ColumnCache])
+      cache: Either[String, ColumnCache])
 
   private val opened = new AtomicReference[Opened]()
   private val totals = new CacheCounters
@@ -29,17 +31,22 @@ object ExecutorCache extends Logging {
   def get(): Option[ColumnCache] = {
     val environment = SparkEnv.get
     val now = opened.get()
-    if (now != null && (now.environment eq environment)) now.cache else open(environment)
+    if (now != null && (now.environment eq environment)) now.cache.toOption
+    else open(environment).toOption
   }
 
-  private def open(environment: SparkEnv): Option[ColumnCache] = synchronized {
+  /** The cache if it was opened, or why it could not be; nothing before the first task wants it. */
+  private[spark] def ifOpened: Option[Either[String, ColumnCache]] =
+    Option(opened.get()).map(_.cache)
+
+  private def open(environment: SparkEnv): Either[String, ColumnCache] = synchronized {
     val settings = settingsOf(environment.conf)
     val before = opened.get()
     val cache =
       if (before != null && before.settings == settings) before.cache
       else {
-        Option(before).flatMap(_.cache).foreach(close)
-        tryOpen(settings)
+        Option(before).flatMap(_.cache.toOption).foreach(close)
+        tryOpen(settings, environment.conf)
       }
     opened.set(Opened(environment, settings, cache))
     cache
@@ -50,26 +57,35 @@ object ExecutorCache extends Logging {
       (OapConfig.PREFIX + key) -> value
     }.toMap
 
-  private def tryOpen(settings: Map[String, String]): Option[ColumnCache] =
+  private def tryOpen(
+      settings: Map[String, String],
+      conf: SparkConf): Either[String, ColumnCache] =
     try {
+      val options = PoolOptions.of(settings.get(_).orNull)
+      MemoryCheck.here(options, conf).foreach(logWarning(_))
       val cache = ColumnCache.open(settings.get(_).orNull)
-      logInfo(s"Column cache opened: ${cache.poolStats().capacityBytes()} bytes of pool")
-      Some(cache)
+      logInfo(s"Column cache opened: a pool of ${cache.poolStats().capacityBytes()} bytes in " +
+        s"${options.place()}, native library ${NativeLibrary.version()}")
+      Right(cache)
     } catch {
       case e @ (NonFatal(_) | _: LinkageError) =>
         logWarning(
           s"The column cache is off in this process, queries read files as Spark alone does: " +
             e.getMessage)
         logDebug("Why the column cache could not be opened", e)
-        None
+        Left(String.valueOf(e.getMessage))
     }
 
   private def close(cache: ColumnCache): Unit =
-    try cache.close()
-    catch { case NonFatal(e) => logWarning(s"The former column cache stays open: ${e.getMessage}") }
+    try {
+      cache.close()
+      logInfo("Column cache of the former application closed")
+    } catch {
+      case NonFatal(e) => logWarning(s"The former column cache stays open: ${e.getMessage}")
+    }
 
   /** Empties the cache if this process has one. */
-  private[spark] def clear(): Unit = Option(opened.get()).flatMap(_.cache).foreach(_.clear())
+  private[spark] def clear(): Unit = ifOpened.flatMap(_.toOption).foreach(_.clear())
 
   private[spark] def addTotals(counters: CacheCounters): Unit =
     totals.synchronized(totals.add(counters))

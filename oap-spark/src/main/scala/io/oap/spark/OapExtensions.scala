@@ -13,10 +13,18 @@ import org.apache.spark.sql.SparkSessionExtensions
  *   cost-based join reordering
  *   dynamic partition pruning                       join keys become runtime filters of the scan
  * }}}
+ * A value that is not allowed fails the start of the application, as one of Spark's own keys does:
+ * it is a typing error that nobody would find in a log.
+ *
  * The rule stands directly before early push-down: later the scan could not take part in it, and
  * earlier other rules would ask a V2 relation for statistics that it has only once it is a scan.
  */
 class OapExtensions extends (SparkSessionExtensions => Unit) {
-  override def apply(extensions: SparkSessionExtensions): Unit =
+  override def apply(extensions: SparkSessionExtensions): Unit = {
+    ConfigKeys.register()
+    SparkInternals.activeContext().foreach { context =>
+      ConfigKeys.check(SparkInternals.confOf(context).getAll.toMap)
+    }
     extensions.injectPreCBORule(UseColumnCache(_))
+  }
 }

@@ -38,8 +38,12 @@ import io.oap.common.OapConfig
  */
 case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
 
-  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
-    case _ if !isEnabled => plan
+  override def apply(plan: LogicalPlan): LogicalPlan = {
+    ConfigKeys.warnOfUnknown(conf.getAllConfs)
+    if (isEnabled) turned(plan) else plan
+  }
+
+  private def turned(plan: LogicalPlan): LogicalPlan = plan match {
     // The table that is to change; Spark refuses that for V1, in its own words.
     case delete: DeleteFromTable => delete
     case subquery: Subquery if !hasJoin(subquery) || becomesJoin(subquery) => subquery

@@ -1,7 +1,5 @@
 package io.oap.cache.pool;
 
-import static java.util.stream.Collectors.joining;
-
 import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
 import java.lang.ref.Cleaner;
@@ -9,7 +7,6 @@ import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.Charset;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SortedMap;
@@ -87,10 +84,6 @@ public final class ColumnPool implements AutoCloseable {
   }
 
   private static String openFault(PoolOptions options, int error) {
-    String where = options.medium().phrase();
-    if (options.medium().isOnPaths()) {
-      where += " " + options.paths().stream().map(Path::toString).collect(joining(", "));
-    }
     String advice =
         switch (error) {
           case Errno.ENOSPC -> "there is no room for it; choose a smaller size or another path";
@@ -115,7 +108,7 @@ public final class ColumnPool implements AutoCloseable {
     return "Cannot open a pool of "
         + options.capacityBytes()
         + " bytes in "
-        + where
+        + options.place()
         + ": "
         + advice
         + reason(error);

@@ -39,6 +39,16 @@ public final class NativeLibrary {
     }
   }
 
+  /**
+   * The version that the library tells.
+   *
+   * @throws PoolException when there is none that fits
+   */
+  public static String version() {
+    ensureLoaded();
+    return NativePool.version();
+  }
+
   private static PoolException load() {
     String explicit = System.getProperty(PATH_PROPERTY);
     try {

@@ -3,9 +3,11 @@ package io.oap.cache.pool;
 import io.oap.common.OapConfig;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 
 /**
  * How a pool is made.
@@ -127,6 +129,22 @@ public record PoolOptions(
         OapConfig.POOL_PREFAULT.get(lookup),
         OapConfig.POOL_POLICY.get(lookup),
         0);
+  }
+
+  /** Where the chunks lie, in words: "anonymous memory", "a file in /mnt/pmem0". */
+  public String place() {
+    String place = medium.phrase();
+    if (medium.isOnPaths()) {
+      place += " " + paths.stream().map(Path::toString).collect(Collectors.joining(", "));
+    }
+    return nodes == 0 ? place : place + " " + nodeNumbers();
+  }
+
+  /** The numbers of {@link #nodes}, separated by commas. */
+  public String nodeNumbers() {
+    return BitSet.valueOf(new long[] {nodes}).stream()
+        .mapToObj(Integer::toString)
+        .collect(Collectors.joining(","));
   }
 
   private static long nodeBits(String numbers) {
