@@ -1,0 +1,214 @@
+package io.oap.spark.placement
+
+import java.util.{HashMap, LinkedHashMap}
+
+import scala.jdk.CollectionConverters._
+
+import com.google.common.collect.Interners
+
+/**
+ * The driver's map of residency: which chunks of which files each executor holds, by its reports,
+ * and to which executor plans have sent what is held nowhere yet (its home).
+ *
+ * It is safe for threads: reports arrive while queries are planned. All is under one lock, which is
+ * held for one file or one report at a time, except by [[totals]], which goes through all files.
+ * What it does not know, or has forgotten for want of room, makes queries slower, never wrong.
+ *
+ * @param limitBytes bytes of heap, estimated, above which the files used longest ago are forgotten;
+ *     a file is used by a report on it and by a plan that asks for it
+ * @param nanoTime a clock as `System.nanoTime`
+ */
+final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nanoTime()) {
+  private val executors = new HashMap[String, KnownExecutor]
+  private val slots = new Slots
+  private val files = new LinkedHashMap[java.lang.Long, FileChunks](16, 0.75f, true)
+  private val schemas = Interners.newWeakInterner[FileColumns]()
+  private val homes =
+    new Homes(math.min(Directory.MaxHomes, limitBytes / 4 / Homes.BytesOfOne).toInt)
+  private var fileBytes = 0L
+  private var changesOfSlots = 0L
+
+  /** An executor may be given work from now on. Known executors keep what they hold. */
+  def executorJoined(id: String, host: String, cores: Int): Unit = synchronized {
+    val executor = executors.computeIfAbsent(
+      id,
+      _ => {
+        val joined = new KnownExecutor(id)
+        slots.take(joined)
+        changesOfSlots += 1
+        joined
+      })
+    executor.host = host
+    executor.cores = cores
+  }
+
+  /** All that the executor held is forgotten; an unknown executor is no error. */
+  def executorLost(id: String): Unit = synchronized {
+    val executor = executors.remove(id)
+    if (executor != null) {
+      executor.isLive = false
+      giveUpSlot(executor)
+    }
+  }
+
+  /**
+   * Takes in a report. Where chunks are both evicted and added, they are held.
+   *
+   * @throws IllegalArgumentException when a layout has not as many sizes as row groups times
+   *     columns; what stands before it in the report has been taken in
+   */
+  def accept(delta: ResidencyDelta): ResidencyReply = synchronized {
+    val executor = executors.get(delta.executor)
+    if (executor == null || (delta.from != 0 && delta.from != executor.lastReport)) {
+      ResidencyReply(isAccepted = false, Array.emptyLongArray)
+    } else {
+      if (delta.from == 0) {
+        giveUpSlot(executor)
+        slots.take(executor)
+      }
+      executor.lastReport = delta.to
+      executor.capacityBytes = delta.capacityBytes
+      executor.usedBytes = delta.usedBytes
+      val withoutLayout = delta.files.filterNot(take(executor, _)).map(_.file)
+      forgetOldFiles()
+      ResidencyReply(isAccepted = true, withoutLayout.toArray)
+    }
+  }
+
+  /**
+   * Begins to look files up for one scan.
+   *
+   * @param columns names of the top-level columns the scan reads
+   */
+  def scan(columns: Iterable[String], isCaseSensitive: Boolean): DirectoryScan =
+    new DirectoryScan(this, new WantedColumns(columns, isCaseSensitive))
+
+  /** Sums over all that is known; goes through all files. */
+  def totals(): DirectoryTotals = synchronized {
+    val now = nanoTime()
+    var held = 0L
+    var heldTwice = 0L
+    files.values.forEach { file =>
+      val sums = new DistinctBytes(file, slots.owner(_) != null)
+      held += sums.held
+      heldTwice += sums.heldTwice
+    }
+    DirectoryTotals(
+      known().map(e =>
+        ExecutorTotals(liveExecutor(e, now), e.chunks, e.chunkBytes, e.lastReport)),
+      files.size,
+      held,
+      heldTwice,
+      estimatedBytes)
+  }
+
+  /** Bytes of heap the Directory takes, about. */
+  def estimatedBytes: Long = synchronized(fileBytes + homes.estimatedBytes)
+
+  /** The live executors by ascending id, the slots they have, and the state these belong to. */
+  private[placement] def snapshot(): (Array[KnownExecutor], Array[LiveExecutor]) = synchronized {
+    val now = nanoTime()
+    val live = known().toArray
+    (live, live.map(liveExecutor(_, now)))
+  }
+
+  /** Calls with the file and the owners of slots, under the lock, or gives None for an unknown file. */
+  private[placement] def look[A](file: Long)(at: (FileChunks, Slots, Long) => A): Option[A] =
+    synchronized(Option(files.get(file)).map(at(_, slots, changesOfSlots)))
+
+  private[placement] def home(key: Long): Option[KnownExecutor] = synchronized(homes.get(key))
+
+  /** Remembers that a plan has sent a piece to an executor, for `bytes` to be cached there. */
+  private[placement] def settle(key: Long, executor: KnownExecutor, bytes: Long): Unit =
+    synchronized {
+      homes.put(key, executor)
+      executor.plan(bytes, nanoTime())
+    }
+
+  private def known(): Seq[KnownExecutor] = executors.values.asScala.toSeq.sortBy(_.id)
+
+  private def liveExecutor(e: KnownExecutor, now: Long): LiveExecutor =
+    LiveExecutor(e.id, e.host, e.cores, e.capacityBytes, e.usedBytes, e.plannedBytes(now))
+
+  private def giveUpSlot(executor: KnownExecutor): Unit = {
+    slots.giveUp(executor)
+    changesOfSlots += 1
+    if (slots.isSweepDue) {
+      slots.sweep(files.values)
+      fileBytes = files.values.asScala.iterator.map(_.estimatedBytes).sum
+    }
+  }
+
+  /** Returns whether the file's layout is known, or not needed since nothing was added. */
+  private def take(executor: KnownExecutor, delta: FileDelta): Boolean = {
+    val known = Option(files.get(delta.file)).orElse(delta.layout.map(learn(delta.file, _)))
+    known.foreach { file =>
+      fileBytes -= file.estimatedBytes
+      val change = file.change(executor.slot, delta.evicted, delta.added)
+      fileBytes += file.estimatedBytes
+      executor.chunks += change.chunks
+      executor.chunkBytes += change.bytes
+      executor.arrived(change.newBytes, nanoTime())
+    }
+    known.isDefined || delta.added.forall(_ == 0)
+  }
+
+  private def learn(file: Long, layout: FileLayout): FileChunks = {
+    require(
+      layout.chunkBytes.length == layout.starts.length * layout.columns.length,
+      s"${layout.chunkBytes.length} sizes for ${layout.starts.length} row groups of ${layout.columns.length}"
+    )
+    val columns = schemas.intern(new FileColumns(layout.columns))
+    val learned = new FileChunks(columns, layout.starts, layout.chunkBytes)
+    files.put(file, learned)
+    fileBytes += learned.estimatedBytes
+    learned
+  }
+
+  private def forgetOldFiles(): Unit = {
+    val oldest = files.entrySet.iterator
+    while (estimatedBytes > limitBytes && oldest.hasNext) {
+      val file = oldest.next().getValue
+      for (holder <- 0 until file.holders; owner <- Option(slots.owner(file.slot(holder))))
+        file.foreachHeld(holder) { chunk =>
+          owner.chunks -= 1
+          owner.chunkBytes -= file.chunkBytes(chunk)
+        }
+      fileBytes -= file.estimatedBytes
+      oldest.remove()
+    }
+  }
+}
+
+private object Directory {
+  private val MaxHomes = 1L << 18
+}
+
+/**
+ * What the Directory knows, in sums.
+ *
+ * @param executors by ascending id
+ * @param files number of files known
+ * @param heldBytes encoded bytes of the chunks that one executor or more hold, each once
+ * @param heldTwiceBytes encoded bytes of the chunks that more than one executor holds, each once
+ * @param estimatedBytes heap the Directory takes, about
+ */
+final case class DirectoryTotals(
+    executors: Seq[ExecutorTotals],
+    files: Int,
+    heldBytes: Long,
+    heldTwiceBytes: Long,
+    estimatedBytes: Long)
+
+/**
+ * What the Directory knows of an executor, in sums.
+ *
+ * @param chunks number of chunks it holds of files that are known
+ * @param chunkBytes their encoded bytes
+ * @param lastReport number of its last report
+ */
+final case class ExecutorTotals(
+    executor: LiveExecutor,
+    chunks: Long,
+    chunkBytes: Long,
+    lastReport: Long)

@@ -1,0 +1,88 @@
+package io.oap.spark.placement
+
+import java.util.{IdentityHashMap, Locale}
+
+/**
+ * The Directory in the light of one scan: the executors that are live as it begins, and what they
+ * hold of the columns it reads. For one thread.
+ */
+final class DirectoryScan private[placement] (directory: Directory, wanted: WantedColumns) {
+  private val (known, live) = directory.snapshot()
+  private val indices = new IdentityHashMap[KnownExecutor, Int]
+  known.indices.foreach(index => indices.put(known(index), index))
+  private var indexOfSlot = Array.emptyIntArray
+  private var changesSeen = -1L
+
+  /** The live executors, by ascending id; holdings and homes are indices into them. */
+  def executors: Array[LiveExecutor] = live
+
+  /** The row groups of a file in ascending order, or None when the Directory does not know it. */
+  def rowGroups(file: Long): Option[Array[RowGroupView]] = directory.look(file) {
+    (chunks, slots, changes) =>
+      if (changes != changesSeen) {
+        indexOfSlot = Array.tabulate(slots.length)(slot => index(slots.owner(slot)))
+        changesSeen = changes
+      }
+      val ordinals = wanted.ordinals(chunks.columns)
+      Array.tabulate(chunks.starts.length)(rowGroup => view(chunks, rowGroup, ordinals))
+  }
+
+  /**
+   * Index of the executor to which a plan has given the piece that begins there, or -1.
+   *
+   * @param file `FileIdentity.placementKey`
+   * @param position first byte of the piece
+   */
+  def home(file: Long, position: Long): Int =
+    directory.home(Mixing.pieceKey(file, position)).fold(-1)(index)
+
+  /** Remembers where pieces were placed, for the plans made before reports tell of them. */
+  def settle(pieces: Array[Piece], placed: Placed): Unit =
+    for (i <- pieces.indices if placed.executors(i) >= 0 && !placed.isGuest(i)) {
+      val piece = pieces(i)
+      val executor = placed.executors(i)
+      val heldBytes = piece.holdings.find(_.executor == executor).fold(0L)(_.wantedBytes)
+      if (heldBytes < piece.wantedBytes)
+        directory.settle(
+          Mixing.pieceKey(piece.file, piece.position),
+          known(executor),
+          piece.wantedBytes - heldBytes)
+    }
+
+  private def index(executor: KnownExecutor): Int =
+    if (executor == null) -1 else indices.getOrDefault(executor, -1)
+
+  private def view(file: FileChunks, rowGroup: Int, ordinals: Array[Int]): RowGroupView = {
+    val columns = file.columns.names.length
+    val first = rowGroup * columns
+    def bytes(chunk: Int) = file.chunkBytes(chunk).toLong
+    val holdings = for {
+      holder <- (0 until file.holders).toArray
+      executor = indexOfSlot(file.slot(holder)) if executor >= 0
+      any = (first until first + columns).filter(file.isHeld(holder, _)).map(bytes).sum if any > 0
+    } yield Holding(
+      executor,
+      ordinals.map(first + _).filter(file.isHeld(holder, _)).map(bytes).sum,
+      any)
+    RowGroupView(
+      file.starts(rowGroup),
+      file.starts(rowGroup) + (first until first + columns).map(bytes).sum,
+      ordinals.map(first + _).map(bytes).sum,
+      holdings.sortBy(_.executor)
+    )
+  }
+}
+
+/** The top-level columns a scan reads, as leaves of each schema it meets. For one thread. */
+final private[placement] class WantedColumns(names: Iterable[String], isCaseSensitive: Boolean) {
+  private val wanted = names.map(folded).toSet
+  private val ordinalsOf = new IdentityHashMap[FileColumns, Array[Int]]
+
+  /** Ordinals of the wanted leaf columns, ascending. */
+  def ordinals(columns: FileColumns): Array[Int] = ordinalsOf.computeIfAbsent(
+    columns,
+    _ => columns.names.indices.filter(leaf => wanted(folded(columns.names(leaf)))).toArray)
+
+  private def folded(name: String): String =
+    if (isCaseSensitive) name else name.toLowerCase(Locale.ROOT)
+}

@@ -1,0 +1,14 @@
+package io.oap.spark.placement
+
+/** Bytes of a file's chunks that are held at all, and by more than one executor, each once. */
+final private[placement] class DistinctBytes(file: FileChunks, isLive: Int => Boolean) {
+  private val times = new Array[Int](file.chunkBytes.length)
+  for (holder <- 0 until file.holders if isLive(file.slot(holder)))
+    file.foreachHeld(holder)(chunk => times(chunk) += 1)
+
+  def held: Long = bytes(1)
+  def heldTwice: Long = bytes(2)
+
+  private def bytes(atLeast: Int): Long =
+    times.indices.iterator.filter(times(_) >= atLeast).map(file.chunkBytes(_).toLong).sum
+}

@@ -1,0 +1,72 @@
+package io.oap.spark.placement
+
+/**
+ * An executor that may be given work.
+ *
+ * @param id Spark's id of the executor
+ * @param cores tasks it runs at a time
+ * @param capacityBytes capacity of its pool; 0 until it has reported
+ * @param usedBytes what is used of it, by its last report
+ * @param plannedBytes what plans have sent there that no report tells of yet
+ * @param waitSeconds how long a task is expected to wait for a slot there while others have free
+ *     ones; 0 where a slot is free or nobody has one, infinite for an executor to be left out
+ */
+final case class LiveExecutor(
+    id: String,
+    host: String,
+    cores: Int,
+    capacityBytes: Long,
+    usedBytes: Long,
+    plannedBytes: Long = 0,
+    waitSeconds: Double = 0)
+
+/**
+ * What an executor holds of a piece.
+ *
+ * @param executor index into the executors of the same [[DirectoryScan]]
+ * @param wantedBytes encoded bytes of the chunks it holds of the wanted columns
+ * @param anyBytes the same of all columns
+ */
+final case class Holding(executor: Int, wantedBytes: Long, anyBytes: Long)
+
+/**
+ * A row group as the Directory knows it, in the light of the columns that a scan wants.
+ *
+ * @param start its first byte in the file
+ * @param end the byte after its last
+ * @param wantedBytes encoded bytes of its wanted columns
+ * @param holdings by ascending executor; only executors that hold something of the row group
+ */
+final case class RowGroupView(
+    start: Long,
+    end: Long,
+    wantedBytes: Long,
+    holdings: Array[Holding])
+
+/**
+ * What is placed as one: a row group, several of them, or a range of bytes of a file that the
+ * Directory does not know.
+ *
+ * @param file `FileIdentity.placementKey`
+ * @param position first byte; file and position are what the piece is known by from scan to scan
+ * @param wantedBytes bytes to be read, cached or not: those of the wanted columns, where known
+ * @param holdings at most one for each executor
+ * @param home index of the executor that a plan gave the piece to before, or -1
+ * @param hosts hosts that have the piece on a disk of theirs; empty when that is unknown
+ */
+final case class Piece(
+    file: Long,
+    position: Long,
+    wantedBytes: Long,
+    holdings: Array[Holding],
+    home: Int,
+    hosts: Array[String])
+
+/**
+ * Where the pieces of a scan go, by their place in the array that was given.
+ *
+ * @param executors index of the executor that is to read the piece, or -1 for no preference
+ * @param isGuest whether the piece belongs elsewhere or found no room: its chunks should be taken
+ *     into that executor's pool only where they displace nothing
+ */
+final case class Placed(executors: Array[Int], isGuest: Array[Boolean])
