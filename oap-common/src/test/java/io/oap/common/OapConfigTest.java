@@ -196,7 +196,8 @@ class OapConfigTest {
   private static void assertRefused(ConfigEntry<?> entry, String text) {
     assertFalse(entry.allows(text));
     IllegalArgumentException e =
-        assertThrows(IllegalArgumentException.class, () -> get(entry, text));
+        assertThrows(
+            IllegalArgumentException.class, () -> entry.get(Map.of(entry.key(), text)::get));
     String expected =
         "Invalid value '" + text + "' for " + entry.key() + ": expected " + entry.allowed() + ".";
     assertEquals(expected, e.getMessage());
