@@ -5,6 +5,7 @@ import com.google.common.cache.CacheBuilder;
 import io.oap.cache.FileRanges.Range;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Pin;
+import io.oap.cache.pool.PoolStats;
 import io.oap.cache.pool.Reservation;
 import io.oap.cache.pool.Reservation.Outcome;
 import io.oap.common.ChunkKey;
@@ -18,6 +19,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -43,10 +45,10 @@ public final class ChunkCache {
 
   private final ColumnPool pool;
   private final long loadTimeoutMillis;
-  private final ConcurrentMap<ChunkKey, CountDownLatch> loads = new ConcurrentHashMap<>();
-  private final Cache<ChunkKey, Boolean> askedInPart =
-      CacheBuilder.newBuilder().maximumSize(ASKED_IN_PART).build();
-  private volatile Throwable fault;
+  private final ConcurrentMap<ChunkKey, CountDownLatch> loads;
+  private final Cache<ChunkKey, Boolean> askedInPart;
+  private final AtomicReference<Throwable> fault;
+  private final boolean displaces;
 
   /**
    * @param pool where chunks are kept; the caller closes it
@@ -55,11 +57,43 @@ public final class ChunkCache {
   public ChunkCache(ColumnPool pool, long loadTimeoutMillis) {
     this.pool = pool;
     this.loadTimeoutMillis = loadTimeoutMillis;
+    this.loads = new ConcurrentHashMap<>();
+    this.askedInPart = CacheBuilder.newBuilder().maximumSize(ASKED_IN_PART).build();
+    this.fault = new AtomicReference<>();
+    this.displaces = true;
+  }
+
+  private ChunkCache(ChunkCache host) {
+    this.pool = host.pool;
+    this.loadTimeoutMillis = host.loadTimeoutMillis;
+    this.loads = host.loads;
+    this.askedInPart = host.askedInPart;
+    this.fault = host.fault;
+    this.displaces = false;
+  }
+
+  /**
+   * The same cache for readers whose chunks belong elsewhere: they hit what is there, and put what
+   * they load into room that is free, but nothing leaves the pool for them.
+   */
+  ChunkCache forGuests() {
+    return new ChunkCache(this);
+  }
+
+  /** Whether a chunk may enter the pool. */
+  boolean admits(long bytes) {
+    return displaces || bytes <= free();
+  }
+
+  /** Bytes of the pool that no chunk has. */
+  long free() {
+    PoolStats stats = pool.stats();
+    return stats.capacityBytes() - stats.usedBytes();
   }
 
   /** Why the pool is not used any more, or null while it works. */
   public Throwable fault() {
-    return fault;
+    return fault.get();
   }
 
   /**
@@ -111,7 +145,7 @@ public final class ChunkCache {
 
   /** Pins a chunk if the pool holds it and has not failed; else null. */
   Pin pin(ChunkKey key) {
-    if (fault != null) {
+    if (fault() != null) {
       return null;
     }
     try {
@@ -133,11 +167,8 @@ public final class ChunkCache {
 
   /** Gives the pool up for the rest of the process. */
   void switchOff(Throwable cause) {
-    synchronized (this) {
-      if (fault != null) {
-        return;
-      }
-      fault = cause;
+    if (!fault.compareAndSet(null, cause)) {
+      return;
     }
     LOG.warn(
         "The column chunk pool failed and is not used any more by this process; queries go on,"
@@ -197,7 +228,7 @@ public final class ChunkCache {
     /** Decides who loads a chunk that is not held: this caller, another one, or nobody. */
     private void reserve(int index) {
       ChunkRequest request = requests.get(index);
-      if (fault != null) {
+      if (fault() != null) {
         bypassing.add(index);
         return;
       }
@@ -209,10 +240,12 @@ public final class ChunkCache {
       }
       Outcome outcome = null;
       try {
-        Reservation room = pool.reserve(request.key(), request.length());
-        outcome = room.outcome();
-        if (outcome == Outcome.RESERVED) {
-          loading.add(new Load(index, room, done));
+        if (admits(request.length())) {
+          Reservation room = pool.reserve(request.key(), request.length());
+          outcome = room.outcome();
+          if (outcome == Outcome.RESERVED) {
+            loading.add(new Load(index, room, done));
+          }
         }
       } catch (RuntimeException | LinkageError e) {
         switchOff(e);

@@ -1,10 +1,16 @@
 package io.oap.cache;
 
+import static java.util.stream.Collectors.toSet;
+
 import io.oap.cache.parquet.FooterCache;
+import io.oap.cache.parquet.KnownFiles;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.PoolOptions;
+import io.oap.cache.pool.PoolSnapshot;
 import io.oap.cache.pool.PoolStats;
+import io.oap.common.FileId;
 import io.oap.common.OapConfig;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.function.Function;
 
@@ -15,6 +21,7 @@ public final class ColumnCache implements AutoCloseable {
   private final ChunkCache chunks;
   private final VectorChunks vectors;
   private final FooterCache footers;
+  private final KnownFiles files;
 
   /**
    * Opens the cache that a configuration describes.
@@ -36,6 +43,21 @@ public final class ColumnCache implements AutoCloseable {
     this.chunks = new ChunkCache(pool, loadTimeoutMillis);
     this.vectors = new VectorChunks(pool, chunks);
     this.footers = new FooterCache(footerSize);
+    this.files = new KnownFiles(this::heldFiles);
+  }
+
+  private ColumnCache(ColumnCache host) {
+    this.options = host.options;
+    this.pool = host.pool;
+    this.chunks = host.chunks.forGuests();
+    this.vectors = host.vectors.forGuests(chunks);
+    this.footers = host.footers;
+    this.files = host.files;
+  }
+
+  /** The same cache for readers whose chunks belong elsewhere: nothing leaves the pool for them. */
+  public ColumnCache forGuests() {
+    return new ColumnCache(this);
   }
 
   public ChunkCache chunks() {
@@ -63,6 +85,30 @@ public final class ColumnCache implements AutoCloseable {
   /** Changes the pool's capacity, as {@link ColumnPool#resize} says. */
   public void resize(long bytes) {
     pool.resize(bytes);
+  }
+
+  /** The files that keys of the pool stand for. */
+  public KnownFiles files() {
+    return files;
+  }
+
+  private Set<FileId> heldFiles() {
+    return pool.snapshot().chunks().stream().map(chunk -> chunk.key().file()).collect(toSet());
+  }
+
+  /** A number that grows whenever the pool takes in or gives up a chunk. */
+  public long contentVersion() {
+    return pool.contentVersion();
+  }
+
+  /** The chunks that the pool holds now. */
+  public PoolSnapshot snapshot() {
+    return pool.snapshot();
+  }
+
+  /** Drops all chunks of a file; returns how many there were. */
+  public long drop(FileId file) {
+    return pool.drop(file);
   }
 
   /** Figures of the pool. */

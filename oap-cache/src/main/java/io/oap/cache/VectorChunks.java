@@ -4,7 +4,6 @@ import com.google.common.cache.Cache;
 import com.google.common.cache.CacheBuilder;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Pin;
-import io.oap.cache.pool.PoolStats;
 import io.oap.cache.pool.Reservation;
 import io.oap.cache.vector.VectorChunk;
 import io.oap.cache.vector.VectorEncoder;
@@ -26,12 +25,21 @@ public final class VectorChunks {
 
   private final ColumnPool pool;
   private final ChunkCache chunks;
-  private final Cache<ChunkKey, Boolean> refused =
-      CacheBuilder.newBuilder().maximumSize(REFUSED).build();
+  private final Cache<ChunkKey, Boolean> refused;
 
   VectorChunks(ColumnPool pool, ChunkCache chunks) {
+    this(pool, chunks, CacheBuilder.newBuilder().maximumSize(REFUSED).build());
+  }
+
+  private VectorChunks(ColumnPool pool, ChunkCache chunks, Cache<ChunkKey, Boolean> refused) {
     this.pool = pool;
     this.chunks = chunks;
+    this.refused = refused;
+  }
+
+  /** The same for readers whose chunks belong elsewhere. */
+  VectorChunks forGuests(ChunkCache guests) {
+    return new VectorChunks(pool, guests, refused);
   }
 
   /** A vector chunk if the pool holds it now; to be closed by the caller. Else null. */
@@ -82,8 +90,11 @@ public final class VectorChunks {
     }
     try {
       long bytes = encoder.finish();
-      if (bytes > MOST_GROWTH * encodedBytes && bytes > free()) {
+      if (bytes > MOST_GROWTH * encodedBytes && bytes > chunks.free()) {
         refused.put(vector, Boolean.TRUE);
+        return;
+      }
+      if (!chunks.admits(bytes)) {
         return;
       }
       try (Reservation room = pool.reserve(vector, bytes)) {
@@ -99,10 +110,5 @@ public final class VectorChunks {
     } catch (RuntimeException | LinkageError e) {
       chunks.switchOff(e);
     }
-  }
-
-  private long free() {
-    PoolStats stats = pool.stats();
-    return stats.capacityBytes() - stats.usedBytes();
   }
 }

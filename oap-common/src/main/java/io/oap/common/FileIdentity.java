@@ -44,4 +44,28 @@ public record FileIdentity(String path, long length, long modificationTime, Stri
     ByteBuffer bits = ByteBuffer.wrap(hash.asBytes()).order(ByteOrder.LITTLE_ENDIAN);
     return new FileId(bits.getLong(), bits.getLong());
   }
+
+  /**
+   * 64 bits by which driver and executors name a file to each other when they talk of where its
+   * chunks are. The driver has them from a listing, which does not tell ETags. Two files with the
+   * same number cost a good placement, nothing else: chunks are found by {@link #id}.
+   *
+   * @param path fully qualified path, with scheme and authority
+   * @param length bytes
+   * @param modificationTime milliseconds since the epoch
+   */
+  public static long placementKey(String path, long length, long modificationTime) {
+    return Hashing.murmur3_128()
+        .newHasher()
+        .putUnencodedChars(path)
+        .putLong(length)
+        .putLong(modificationTime)
+        .hash()
+        .asLong();
+  }
+
+  /** {@link #placementKey(String, long, long)} of this file. */
+  public long placementKey() {
+    return placementKey(path, length, modificationTime);
+  }
 }

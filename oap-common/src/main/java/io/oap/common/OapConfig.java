@@ -36,6 +36,16 @@ public final class OapConfig {
               + "filtered where they lie. auto: they are turned when they are found in the pool, so "
               + "that a column that is read only once costs nothing.");
 
+  public static final ConfigEntry<String> PLACEMENT =
+      choice(
+          "spark.oap.placement",
+          List.of("auto", "residency", "hash", "off"),
+          Scope.SESSION,
+          "Where tasks of a scan are to run. auto: on the executor whose pool holds most of what they "
+              + "read; what no pool holds is divided by hashing, so that it comes to the same "
+              + "executor next time. residency and hash: only the first, or only the second. off: "
+              + "Spark chooses, as it does without OAP.");
+
   public static final ConfigEntry<Long> CACHE_LOAD_TIMEOUT =
       duration(
           "spark.oap.cache.loadTimeout",
@@ -119,6 +129,7 @@ public final class OapConfig {
       List.of(
           CACHE_ENABLED,
           CACHE_REPRESENTATION,
+          PLACEMENT,
           CACHE_LOAD_TIMEOUT,
           CACHE_FOOTER_SIZE,
           POOL_SIZE,

@@ -1,16 +1,19 @@
 package io.oap.spark;
 
 import io.oap.common.ConfigEntry;
-import java.util.HashMap;
-import java.util.Map;
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkContext$;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.internal.config.ConfigBuilder;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.util.QuotingUtils;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
+import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.datasources.PruneFileSourcePartitions$;
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.internal.SQLConf$;
 import org.apache.spark.sql.internal.connector.PredicateUtils;
@@ -20,7 +23,7 @@ import org.apache.spark.sql.types.UserDefinedType;
 import scala.Option;
 
 /** What Spark has but opens only to its own packages; Java does not see that restriction. */
-final class SparkInternals {
+public final class SparkInternals {
   private SparkInternals() {}
 
   /** Spark's own rule that lists only the partitions a query can need. */
@@ -82,20 +85,35 @@ final class SparkInternals {
     new SQLConf().setConfString(entry.key(), text);
   }
 
-  /** Ids of the executors that run tasks, each with its host; a local one has the driver's id. */
-  static Map<String, String> executorHosts(SparkContext context) {
-    Map<String, String> hosts = new HashMap<>();
+  /** Whether this process is the driver, which in local mode is the executor too. */
+  static boolean isDriver(SparkEnv environment) {
+    return environment.executorId().equals(SparkContext$.MODULE$.DRIVER_IDENTIFIER());
+  }
+
+  /** An executor that runs tasks; a local one has the driver's id. */
+  public record Executor(String id, String host, int cores) {}
+
+  /** The executors that run tasks now. */
+  public static List<Executor> executors(SparkContext context) {
+    List<Executor> executors = new ArrayList<>();
     context
         .statusStore()
         .executorList(true)
         .foreach(
             executor -> {
-              if (context.isLocal() || !executor.id().equals("driver")) {
+              if (context.isLocal()
+                  || !executor.id().equals(SparkContext$.MODULE$.DRIVER_IDENTIFIER())) {
                 String hostPort = executor.hostPort();
-                hosts.put(executor.id(), hostPort.substring(0, hostPort.lastIndexOf(':')));
+                String host = hostPort.substring(0, hostPort.lastIndexOf(':'));
+                executors.add(new Executor(executor.id(), host, executor.totalCores()));
               }
               return null;
             });
-    return hosts;
+    return executors;
+  }
+
+  /** The execution that ended with this event; null when it failed or is not known. */
+  public static QueryExecution execution(SparkListenerSQLExecutionEnd end) {
+    return end.executionFailure().isEmpty() ? end.qe() : null;
   }
 }

@@ -20,7 +20,8 @@ object CacheControl {
    */
   def clear(spark: SparkSession): Unit = {
     val context = spark.sparkContext
-    var left = SparkInternals.executorHosts(context).asScala.toMap
+    def alive = SparkInternals.executors(context).asScala.map(e => e.id -> e.host).toMap
+    var left = alive
     for (_ <- 1 to Rounds if left.nonEmpty) {
       val tasks = left.toSeq.map { case (id, host) => (id, Seq(s"executor_${host}_$id")) }
       val reached = context.makeRDD(tasks).map { _ =>
@@ -29,7 +30,7 @@ object CacheControl {
       }
       left --= reached.collect()
       // One that is gone has nothing to empty.
-      left = left.view.filterKeys(SparkInternals.executorHosts(context).containsKey).toMap
+      left = left.filter { case (id, _) => alive.contains(id) }
     }
     if (left.nonEmpty) {
       throw new IllegalStateException(

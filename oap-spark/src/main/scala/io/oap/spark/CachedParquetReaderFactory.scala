@@ -2,7 +2,7 @@ package io.oap.spark
 
 import java.io.FileNotFoundException
 
-import org.apache.spark.SparkException
+import org.apache.spark.{SparkEnv, SparkException}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
@@ -20,6 +20,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 import io.oap.cache.{CacheCounters, ColumnCache}
+import io.oap.spark.placement.PlacedPartition
 
 /**
  * Makes the readers of a cached scan, on executors.
@@ -61,7 +62,9 @@ final class CachedParquetReaderFactory(
       open: (SplitReaders, PartitionedFile) => PartitionReader[T]): PartitionReader[T] = {
     val files = partition.asInstanceOf[FilePartition].files.iterator
     val counters = new CacheCounters
-    val cache: Option[ColumnCache] = if (isVectorized) ExecutorCache.get() else None
+    val cache: Option[ColumnCache] =
+      if (isVectorized) ExecutorCache.get().map(CachedParquetReaderFactory.inRole(_, partition))
+      else None
     val splits = cache.map(new SplitReaders(parquet, settings, conditions, _, counters))
     val buildReader: PartitionedFile => PartitionReader[T] = splits match {
       case Some(readers) =>
@@ -89,6 +92,16 @@ final class CachedParquetReaderFactory(
 }
 
 object CachedParquetReaderFactory {
+
+  /** A task that runs where its chunks do not belong displaces nothing there. */
+  private def inRole(cache: ColumnCache, partition: InputPartition): ColumnCache =
+    partition match {
+      case placed: PlacedPartition
+          if placed.isGuest ||
+            placed.executor != null && placed.executor != SparkEnv.get.executorId =>
+        cache.forGuests()
+      case _ => cache
+    }
 
   /** Whether scans of this schema hand over batches rather than rows. */
   def readsColumnar(conf: SQLConf, schema: StructType): Boolean =

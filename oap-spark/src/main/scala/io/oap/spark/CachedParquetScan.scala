@@ -15,13 +15,18 @@ import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.metric.CustomMetric
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.Scan.ColumnarSupportMode
+import org.apache.spark.sql.execution.datasources.FilePartition
 import org.apache.spark.sql.execution.datasources.v2.parquet.{
   ParquetPartitionReaderFactory,
   ParquetScan,
   ParquetScanBuilder
 }
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sources.{And, Filter, Not, Or}
 import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
+
+import io.oap.common.OapConfig
+import io.oap.spark.placement.{Cluster, PartitionPlan, PlacementRules}
 
 /** Takes Spark's V2 push-down as Spark's own Parquet source does, and builds a cached scan. */
 final class CachedParquetScanBuilder(
@@ -113,8 +118,27 @@ final class CachedParquetScan(
   override def planInputPartitions(): Array[InputPartition] = {
     val filters = runtimePredicates.flatMap(partitionFilter)
     if (runtimePredicates.exists(matchesNothing)) Array.empty
-    else if (filters.isEmpty) super.planInputPartitions()
-    else parquet.copy(partitionFilters = partitionFilters ++ filters).planInputPartitions()
+    else if (filters.isEmpty) placed(super.planInputPartitions())
+    else placed(parquet.copy(partitionFilters = partitionFilters ++ filters).planInputPartitions())
+  }
+
+  /** The partitions where their chunks are, if there is a choice. */
+  private def placed(partitions: Array[InputPartition]): Array[InputPartition] = {
+    val context = sparkSession.sparkContext
+    CachedParquetScan.placementRules(conf) match {
+      case Some(rules) if !context.isLocal && pushedAggregate.isEmpty && partitions.nonEmpty =>
+        val files = partitions.toSeq.collect { case files: FilePartition => files }
+        def bytes = files.flatMap(_.files).map(_.length + conf.filesOpenCostInBytes).sum
+        new PartitionPlan(
+          Cluster.of(context),
+          readDataSchema.fieldNames.toSeq,
+          conf.caseSensitiveAnalysis,
+          rules,
+          FilePartition.maxSplitBytes(sparkSession, bytes),
+          conf.filesOpenCostInBytes
+        ).of(files)
+      case _ => partitions
+    }
   }
 
   private def matchesNothing(predicate: Predicate): Boolean = predicate match {
@@ -209,6 +233,14 @@ final class CachedParquetScan(
 }
 
 private object CachedParquetScan {
+
+  private def placementRules(conf: SQLConf): Option[PlacementRules] =
+    OapConfig.PLACEMENT.get(key => conf.getConfString(key, null)) match {
+      case "off" => None
+      case "hash" => Some(PlacementRules(usesResidency = false))
+      case "residency" => Some(PlacementRules(usesHash = false))
+      case _ => Some(PlacementRules())
+    }
 
   /**
    * The same filter for all orders in which a condition can be written. Spark compares V2 scans by

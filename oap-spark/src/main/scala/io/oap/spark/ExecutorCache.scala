@@ -10,6 +10,7 @@ import org.apache.spark.internal.Logging
 import io.oap.cache.{CacheCounters, ColumnCache}
 import io.oap.cache.pool.{NativeLibrary, PoolOptions}
 import io.oap.common.OapConfig
+import io.oap.spark.placement.ResidencyReporter
 
 /**
  * The column cache of this process, opened when a task first wants it, from the configuration the
@@ -22,7 +23,8 @@ object ExecutorCache extends Logging {
   private final case class Opened(
       environment: SparkEnv,
       settings: Map[String, String],
-      cache: Either[String, ColumnCache])
+      cache: Either[String, ColumnCache],
+      reporter: Option[ResidencyReporter])
 
   private val opened = new AtomicReference[Opened]()
   private val totals = new CacheCounters
@@ -48,9 +50,23 @@ object ExecutorCache extends Logging {
         Option(before).flatMap(_.cache.toOption).foreach(close)
         tryOpen(settings, environment.conf)
       }
-    opened.set(Opened(environment, settings, cache))
+    Option(before).flatMap(_.reporter).foreach(_.stop())
+    opened.set(Opened(
+      environment,
+      settings,
+      cache,
+      cache.toOption.flatMap(reporter(environment, _))))
     cache
   }
+
+  /** In local mode there is one executor, and nothing to choose. */
+  private def reporter(environment: SparkEnv, cache: ColumnCache): Option[ResidencyReporter] =
+    if (SparkInternals.isDriver(environment)) None
+    else {
+      val reporter = new ResidencyReporter(environment, cache)
+      reporter.start()
+      Some(reporter)
+    }
 
   private def settingsOf(conf: SparkConf): Map[String, String] =
     conf.getAllWithPrefix(OapConfig.PREFIX).map { case (key, value) =>

@@ -20,6 +20,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.oap.common.OapConfig
+import io.oap.spark.placement.Cluster
 
 /**
  * Turns the Parquet relations of a plan into relations whose scan reads through the column cache.
@@ -94,6 +95,8 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
           if isServed(relation, files) && areServed(files.schema, files.options) &&
             !joinKeys.compute(partitionColumns(relation, files)) =>
         fileIndex(files.location).map { index =>
+          relation.catalogTable.foreach(
+            Cluster.of(session.sparkContext).removedFiles.tableIsRead)
           val options = new CaseInsensitiveStringMap(files.options.asJava)
           val table = new CachedParquetTable(
             ParquetTable(

@@ -4,6 +4,7 @@ import io.oap.cache.ChunkRequest;
 import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.HashMap;
@@ -158,6 +159,11 @@ final class CachedFooter {
   /** All row groups, each with its columns in reverse file order; none of an encrypted file. */
   List<BlockMetaData> rowGroupsForReading() {
     return rowGroupsForReading;
+  }
+
+  /** All column chunks that are for the cache, in the order of the file. */
+  Collection<ChunkRequest> chunks() {
+    return chunks.values();
   }
 
   /** The chunk in which {@code [offset, offset + length)} lies, or null. */

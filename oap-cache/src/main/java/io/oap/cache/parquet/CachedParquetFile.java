@@ -47,6 +47,7 @@ public final class CachedParquetFile {
     identity = FileIdentities.of(status);
     id = identity.id();
     footer = cache.footers().footer(id, this::readFooter);
+    cache.files().add(id, identity, footer);
   }
 
   private CachedFooter readFooter() throws IOException {

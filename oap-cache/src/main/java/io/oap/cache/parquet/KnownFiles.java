@@ -1,0 +1,116 @@
+package io.oap.cache.parquet;
+
+import com.google.common.collect.Interner;
+import com.google.common.collect.Interners;
+import io.oap.cache.ChunkRequest;
+import io.oap.common.FileId;
+import io.oap.common.FileIdentity;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.function.Supplier;
+import org.apache.parquet.column.ColumnDescriptor;
+import org.apache.parquet.hadoop.metadata.BlockMetaData;
+import org.apache.parquet.hadoop.metadata.ParquetMetadata;
+
+/**
+ * What the keys of the pool stand for: the files whose chunks it may hold, with their layout.
+ *
+ * <p>Files enter when they are opened. Now and then those of which the pool holds nothing leave, so
+ * that there are about as many as the pool has need of. One that leaves between its opening and its
+ * first chunk is unknown until it is opened again; who asks has to live with that. Thread-safe.
+ */
+public final class KnownFiles {
+
+  /** So many files cost a few megabytes of heap. */
+  private static final int FEW = 1 << 12;
+
+  /**
+   * A file.
+   *
+   * @param identity which version of which file
+   * @param columns for each leaf column, in the order of the file's schema, the name of the
+   *     top-level column it belongs to; shared between files that have the same
+   * @param starts first byte of each row group
+   * @param chunkBytes encoded length of each column chunk, by row group * columns.size() + column;
+   *     0 where the row group has none or it is not for the cache
+   */
+  public record KnownFile(
+      FileIdentity identity, List<String> columns, long[] starts, int[] chunkBytes) {}
+
+  private final ConcurrentMap<FileId, KnownFile> files = new ConcurrentHashMap<>();
+  private final Interner<List<String>> schemas = Interners.newWeakInterner();
+  private final Supplier<Set<FileId>> held;
+  private volatile int most;
+
+  /**
+   * @param held files of which the pool holds chunks
+   */
+  public KnownFiles(Supplier<Set<FileId>> held) {
+    this(held, FEW);
+  }
+
+  KnownFiles(Supplier<Set<FileId>> held, int most) {
+    this.held = held;
+    this.most = most;
+  }
+
+  /** The file of this id, or null. */
+  public KnownFile get(FileId id) {
+    return files.get(id);
+  }
+
+  /**
+   * The files in a folder, at any depth, or the one file of this name.
+   *
+   * @param path fully qualified, with scheme and authority
+   */
+  public Map<FileId, KnownFile> under(String path) {
+    String folder = path.endsWith("/") ? path : path + "/";
+    Map<FileId, KnownFile> found = new HashMap<>();
+    files.forEach(
+        (id, file) -> {
+          String name = file.identity().path();
+          if (name.equals(path) || name.startsWith(folder)) {
+            found.put(id, file);
+          }
+        });
+    return found;
+  }
+
+  void add(FileId id, FileIdentity identity, CachedFooter footer) {
+    if (files.containsKey(id) || footer.isEncrypted()) {
+      return;
+    }
+    files.put(id, describe(identity, footer));
+    if (files.size() > most) {
+      forgetUnheld();
+    }
+  }
+
+  private synchronized void forgetUnheld() {
+    if (files.size() > most) {
+      files.keySet().retainAll(held.get());
+      most = Math.max(most, 2 * files.size());
+    }
+  }
+
+  private KnownFile describe(FileIdentity identity, CachedFooter footer) {
+    ParquetMetadata metadata = footer.metadata();
+    List<ColumnDescriptor> leaves = metadata.getFileMetaData().getSchema().getColumns();
+    List<String> columns =
+        schemas.intern(leaves.stream().map(leaf -> leaf.getPath()[0].intern()).toList());
+    List<BlockMetaData> rowGroups = metadata.getBlocks();
+    long[] starts = rowGroups.stream().mapToLong(BlockMetaData::getStartingPos).toArray();
+    int[] chunkBytes = new int[Math.multiplyExact(rowGroups.size(), columns.size())];
+    footer.chunks().forEach(chunk -> chunkBytes[place(chunk, columns.size())] = chunk.length());
+    return new KnownFile(identity, columns, starts, chunkBytes);
+  }
+
+  private static int place(ChunkRequest chunk, int columns) {
+    return chunk.key().rowGroup() * columns + chunk.key().column();
+  }
+}

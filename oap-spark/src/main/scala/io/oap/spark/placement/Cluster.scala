@@ -1,0 +1,119 @@
+package io.oap.spark.placement
+
+import scala.collection.concurrent.TrieMap
+import scala.util.control.NonFatal
+
+import com.google.common.collect.MapMaker
+import org.apache.spark.{SparkContext, SparkEnv}
+import org.apache.spark.internal.Logging
+import org.apache.spark.scheduler._
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
+
+import io.oap.spark.{ExecutorCache, SparkInternals, SparkRpc}
+
+/**
+ * What the driver knows of an application's executors: which there are, what they hold, how busy
+ * they are, and how to reach them. There is one for each application, made when its first query is
+ * planned. Thread-safe.
+ */
+private[spark] final class Cluster private (context: SparkContext) extends Logging {
+  import Cluster._
+
+  val directory = new Directory(MostDirectoryBytes)
+  val load = new ExecutorLoad(() => System.nanoTime())
+  val removedFiles = new RemovedFiles(forget)
+
+  private val peers = TrieMap.empty[String, SparkRpc.Peer]
+
+  private def start(): Unit = {
+    // First the events, then those that are there: none is missed, and to join twice does no harm.
+    context.addSparkListener(new Events)
+    SparkInternals.executors(context).forEach(executor =>
+      joined(executor.id, executor.host, executor.cores))
+    if (!context.isLocal) {
+      SparkRpc.serve(SparkEnv.get, ServiceName, (request, sender) => answer(request, sender))
+    }
+  }
+
+  private def answer(request: Array[Byte], sender: SparkRpc.Peer): Array[Byte] = {
+    val delta = Wire.decode[ResidencyDelta](request)
+    val reply = directory.accept(delta)
+    if (reply.isAccepted) {
+      peers(delta.executor) = sender
+    }
+    Wire.encode(reply)
+  }
+
+  /** Sends a request to all executors that have a cache, as far as they can be reached. */
+  private def forget(request: ForgetFiles): Unit = {
+    ExecutorCache.ifOpened.flatMap(_.toOption).foreach(new ExecutorService(_).answer(request))
+    val bytes = Wire.encode[ExecutorRequest](request)
+    peers.foreach { case (executor, peer) =>
+      try peer.ask(bytes, null, AnswerMillis)
+      catch { case NonFatal(e) => logDebug(s"Executor $executor keeps chunks of removed files", e) }
+    }
+  }
+
+  private def joined(id: String, host: String, cores: Int): Unit = {
+    directory.executorJoined(id, host, cores)
+    load.executorJoined(id, math.max(1, cores / context.getConf.getInt("spark.task.cpus", 1)))
+  }
+
+  private def lost(id: String): Unit = {
+    directory.executorLost(id)
+    load.executorLost(id)
+    peers.remove(id)
+  }
+
+  private final class Events extends SparkListener {
+    override def onExecutorAdded(event: SparkListenerExecutorAdded): Unit =
+      joined(event.executorId, event.executorInfo.executorHost, event.executorInfo.totalCores)
+
+    override def onExecutorRemoved(event: SparkListenerExecutorRemoved): Unit =
+      lost(event.executorId)
+
+    override def onTaskStart(event: SparkListenerTaskStart): Unit =
+      load.taskStarted(event.taskInfo.executorId, event.taskInfo.taskId, event.stageId)
+
+    override def onTaskEnd(event: SparkListenerTaskEnd): Unit =
+      load.taskEnded(event.taskInfo.executorId, event.taskInfo.taskId)
+
+    override def onStageCompleted(event: SparkListenerStageCompleted): Unit =
+      load.stageEnded(event.stageInfo.stageId)
+
+    override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
+      case end: SparkListenerSQLExecutionEnd =>
+        Option(SparkInternals.execution(end)).foreach(removedFiles.executionEnded)
+      case _ => ()
+    }
+  }
+}
+
+private[spark] object Cluster {
+
+  /** Under which executors find the driver. */
+  val ServiceName = "oap-driver"
+
+  /** Some 10 million chunks. */
+  private val MostDirectoryBytes = 256L << 20
+
+  private val AnswerMillis = 10000L
+
+  private val clusters = new MapMaker().weakKeys().makeMap[SparkContext, Cluster]()
+
+  /** The cluster of an application, from its driver. */
+  def of(context: SparkContext): Cluster = {
+    val known = clusters.get(context)
+    if (known != null) known else make(context)
+  }
+
+  private def make(context: SparkContext): Cluster = synchronized {
+    clusters.computeIfAbsent(
+      context,
+      _ => {
+        val cluster = new Cluster(context)
+        cluster.start()
+        cluster
+      })
+  }
+}

@@ -1,0 +1,154 @@
+package io.oap.spark.placement
+
+import scala.collection.mutable
+import scala.collection.mutable.ArrayBuffer
+
+import org.apache.spark.sql.connector.read.InputPartition
+import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
+
+import io.oap.common.FileIdentity
+
+/**
+ * Divides the files of a scan among the executors and into tasks.
+ *
+ * It starts from the splits that Spark has made. Where the Directory knows a file's row groups,
+ * splits follow these instead: Spark's cuts fall anywhere, and a row group is read by whose split
+ * its middle lies in. Small pieces for the same executor are packed into one task.
+ *
+ * @param columns top-level columns the scan reads
+ * @param maxSplitBytes what Spark's own packing puts into one task at most
+ * @param openCostBytes what opening a file costs, as bytes that could be read meanwhile
+ */
+private[spark] final class PartitionPlan(
+    cluster: Cluster,
+    columns: Seq[String],
+    isCaseSensitive: Boolean,
+    rules: PlacementRules,
+    maxSplitBytes: Long,
+    openCostBytes: Long) {
+  import PartitionPlan._
+
+  private val scan = cluster.directory.scan(columns, isCaseSensitive)
+  private val executors =
+    scan.executors.map(e => e.copy(waitSeconds = cluster.load.expectedWaitSeconds(e.id)))
+
+  /** Returns the same files as partitions that know where they belong. */
+  def of(partitions: Seq[FilePartition]): Array[InputPartition] = {
+    val ranges = filesOf(partitions).flatMap(rangesOf).toArray
+    val pieces = ranges.map(_.piece)
+    val placed = Placement.place(pieces, executors, rules)
+    if (rules.usesResidency) {
+      scan.settle(pieces, placed)
+    }
+    val shares = ranges.indices.groupBy(i => (placed.executors(i), placed.isGuest(i))).toSeq
+    val tasks = shares.sortBy(_._1).flatMap { case ((executor, isGuest), share) =>
+      packed(share.map(ranges(_))).map(task => (executor, isGuest, task))
+    }
+    tasks
+      .sortBy { case (_, _, task) => -task.map(_.file.length).sum }
+      .zipWithIndex
+      .map { case ((executor, isGuest, task), index) => partition(index, executor, isGuest, task) }
+      .toArray[InputPartition]
+  }
+
+  /** The splits of each file, in order. */
+  private def filesOf(partitions: Seq[FilePartition]): Iterable[Seq[PartitionedFile]] = {
+    val files = mutable.LinkedHashMap.empty[String, ArrayBuffer[PartitionedFile]]
+    partitions.foreach(_.files.foreach { split =>
+      files.getOrElseUpdate(split.urlEncodedPath, ArrayBuffer.empty) += split
+    })
+    files.values.map(_.sortBy(_.start).toSeq)
+  }
+
+  private def rangesOf(splits: Seq[PartitionedFile]): Seq[Range] = {
+    val file = splits.head
+    val key =
+      FileIdentity.placementKey(file.toPath.toString, file.fileSize, file.modificationTime)
+    // A file that is listed twice, or in parts, is left as it is.
+    val isWhole = splits.map(_.length).sum == file.fileSize &&
+      splits.tail.zip(splits).forall { case (next, last) => next.start == last.start + last.length }
+    val rowGroups = if (isWhole) scan.rowGroups(key).filter(isAscending) else None
+    rowGroups match {
+      case Some(groups) =>
+        groups.indices.map { i =>
+          val start = if (i == 0) 0 else groups(i).start
+          val end = if (i == groups.length - 1) file.fileSize else groups(i + 1).start
+          val hosts =
+            splits.find(_.start + splits.head.length > start).fold(file)(identity).locations
+          Range(
+            file.copy(start = start, length = end - start, locations = hosts),
+            piece(key, start, groups(i).wantedBytes, groups(i).holdings, hosts))
+        }
+      case None =>
+        splits.map(split =>
+          Range(split, piece(key, split.start, split.length, Array.empty, split.locations)))
+    }
+  }
+
+  private def isAscending(groups: Array[RowGroupView]): Boolean =
+    groups.nonEmpty && groups.tail.zip(groups).forall { case (next, last) =>
+      last.start < next.start
+    }
+
+  private def piece(
+      key: Long,
+      start: Long,
+      bytes: Long,
+      holdings: Array[Holding],
+      hosts: Array[String]): Piece =
+    Piece(key, start, bytes, holdings, scan.home(key, start), hosts)
+
+  /** One executor's ranges as tasks of about equal size, each within Spark's bound if it can be. */
+  private def packed(ranges: Seq[Range]): Seq[Seq[Range]] = {
+    def cost(range: Range) = range.file.length + openCostBytes
+    val total = ranges.map(cost).sum
+    val tasks = math.max(1, (total + maxSplitBytes - 1) / maxSplitBytes)
+    val share = (total + tasks - 1) / tasks
+    val packed = ArrayBuffer(ArrayBuffer.empty[Range])
+    var size = 0L
+    ranges.foreach { range =>
+      // To the nearer end: otherwise every task would be too small, or every one too large.
+      if (packed.last.nonEmpty && size + cost(range) / 2 > share) {
+        packed += ArrayBuffer.empty
+        size = 0
+      }
+      packed.last += range
+      size += cost(range)
+    }
+    packed.map(_.toSeq).toSeq
+  }
+
+  /** A task is worth waiting for as long as reading anew what it wants takes. */
+  private def partition(
+      index: Int,
+      executor: Int,
+      isGuest: Boolean,
+      task: Seq[Range]): InputPartition = {
+    val files = joined(task.map(_.file)).toArray
+    val isCold = task.forall(_.piece.holdings.isEmpty)
+    val bytes = task.map(_.piece.wantedBytes).sum
+    val to = executors.lift(executor)
+    def location = to
+      .filter(e => cluster.load.expectedWaitSeconds(e.id) <= bytes / rules.loadBytesPerSecond)
+      .map(e => s"executor_${e.host}_${e.id}")
+    new PlacedPartition(index, files, to.map(_.id).orNull, isGuest, isCold, () => location)
+  }
+
+  /** Ranges that follow each other in a file as one. */
+  private def joined(files: Seq[PartitionedFile]): Seq[PartitionedFile] =
+    files.foldLeft(Vector.empty[PartitionedFile]) { (before, next) =>
+      before.lastOption match {
+        case Some(last)
+            if last.urlEncodedPath == next.urlEncodedPath &&
+              last.start + last.length == next.start =>
+          before.init :+ last.copy(length = last.length + next.length)
+        case _ => before :+ next
+      }
+    }
+}
+
+private object PartitionPlan {
+
+  /** A range of a file, and the same as Placement sees it. */
+  private final case class Range(file: PartitionedFile, piece: Piece)
+}

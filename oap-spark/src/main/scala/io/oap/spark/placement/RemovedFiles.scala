@@ -1,0 +1,118 @@
+package io.oap.spark.placement
+
+import java.io.FileNotFoundException
+import java.util.concurrent.{ArrayBlockingQueue, ThreadPoolExecutor, TimeUnit}
+
+import scala.util.control.NonFatal
+
+import com.google.common.cache.{Cache, CacheBuilder}
+import com.google.common.util.concurrent.ThreadFactoryBuilder
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.TableIdentifier
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.plans.logical.{Command, LogicalPlan}
+import org.apache.spark.sql.execution.QueryExecution
+import org.apache.spark.sql.execution.command.{
+  AnalyzeColumnCommand,
+  AnalyzePartitionCommand,
+  AnalyzeTableCommand
+}
+
+import io.oap.common.FileIdentity
+
+/**
+ * Notices commands of any session that change a table (DROP, TRUNCATE, INSERT OVERWRITE, ALTER ...)
+ * and has the executors drop the chunks of files that are gone. Without it those would be right
+ * still, since nobody asks for them, but lie in the pools until others push them out.
+ *
+ * What a command does is not looked at, only which tables and paths it names: their folders are
+ * listed once it has ended, and what is not found there is forgotten. A listing happens on one
+ * thread in the background; while it is behind, further commands are let go.
+ *
+ * @param forget tells all executors that of the files under a path only those are left
+ */
+private[spark] final class RemovedFiles(forget: ForgetFiles => Unit) extends Logging {
+  import RemovedFiles._
+
+  /** Folders of the tables that queries have read; a table that is dropped cannot be asked. */
+  private val folders: Cache[String, String] =
+    CacheBuilder.newBuilder().maximumSize(MostTables).build()
+
+  private val worker = new ThreadPoolExecutor(
+    0,
+    1,
+    10,
+    TimeUnit.SECONDS,
+    new ArrayBlockingQueue[Runnable](MostWaiting),
+    new ThreadFactoryBuilder().setDaemon(true).setNameFormat("oap-removed-files").build(),
+    new ThreadPoolExecutor.DiscardPolicy
+  )
+
+  /** Remembers where the files of a table lie. */
+  def tableIsRead(table: CatalogTable): Unit =
+    table.storage.locationUri.foreach(uri => folders.put(key(table.identifier), uri.toString))
+
+  /** Looks for removed files after a query that was a command. */
+  def executionEnded(execution: QueryExecution): Unit = {
+    val paths = (commandsOf(execution.analyzed) ++ commandsOf(execution.logical))
+      .flatMap(named)
+      .distinct
+    if (paths.nonEmpty) {
+      val conf = execution.sparkSession.sessionState.newHadoopConf()
+      paths.foreach(path => worker.execute(() => tryForget(path, conf)))
+    }
+  }
+
+  private def commandsOf(plan: LogicalPlan): Seq[Command] = plan.collect {
+    case command: Command if command.output.isEmpty && !isOfStatistics(command) => command
+  }
+
+  private def isOfStatistics(command: Command): Boolean = command match {
+    case _: AnalyzeTableCommand | _: AnalyzeColumnCommand | _: AnalyzePartitionCommand => true
+    case _ => false
+  }
+
+  private def named(command: Command): Seq[String] = command match {
+    case product: Product => product.productIterator.flatMap(folder).toSeq
+  }
+
+  private def folder(part: Any): Option[String] = part match {
+    case path: Path => Some(path.toString)
+    case table: CatalogTable => table.storage.locationUri.map(_.toString)
+    case name: TableIdentifier => Option(folders.getIfPresent(key(name)))
+    case _ => None
+  }
+
+  private def key(table: TableIdentifier): String =
+    (table.database.toSeq :+ table.table).mkString(".").toLowerCase(java.util.Locale.ROOT)
+
+  private def tryForget(path: String, conf: Configuration): Unit =
+    try {
+      val folder = new Path(path)
+      val files = folder.getFileSystem(conf)
+      val qualified = files.makeQualified(folder)
+      val left = Array.newBuilder[Long]
+      try {
+        val all = files.listFiles(qualified, true)
+        while (all.hasNext) {
+          val status = all.next()
+          left += FileIdentity.placementKey(
+            status.getPath.toString,
+            status.getLen,
+            status.getModificationTime)
+        }
+      } catch {
+        case _: FileNotFoundException => left.clear()
+      }
+      forget(ForgetFiles(qualified.toString, left.result()))
+    } catch {
+      case NonFatal(e) => logDebug(s"Chunks of removed files under $path stay for a while", e)
+    }
+}
+
+private object RemovedFiles {
+  private val MostTables = 10000
+  private val MostWaiting = 100
+}

@@ -1,0 +1,105 @@
+package io.oap.spark.placement
+
+import java.io.IOException
+import java.util.concurrent.TimeUnit
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.SparkEnv
+import org.apache.spark.internal.Logging
+
+import io.oap.cache.ColumnCache
+import io.oap.spark.SparkRpc
+
+/**
+ * Keeps the driver informed of what this executor's pool holds, from a thread of its own.
+ *
+ * It looks a few times a second whether anything has come or gone, and reports at most as often;
+ * less often where listing a large pool takes long, so that it never uses more than a small share
+ * of one core. While the driver does not answer it tries ever more rarely.
+ */
+private[spark] final class ResidencyReporter(environment: SparkEnv, cache: ColumnCache)
+    extends Logging {
+  import ResidencyReporter._
+
+  private val tracker = new ResidencyTracker(
+    environment.executorId,
+    id => Option(cache.files.get(id)),
+    FilesPerReport)
+  private val service = new ExecutorService(cache)
+  private val thread = new Thread(() => run(), "oap-residency")
+  @volatile private var isStopped = false
+  private var driver: Option[SparkRpc.Peer] = None
+  private var self: Option[SparkRpc.Peer] = None
+  private var reportedVersion = -1L
+
+  def start(): Unit = {
+    thread.setDaemon(true)
+    thread.start()
+  }
+
+  def stop(): Unit = {
+    isStopped = true
+    thread.interrupt()
+  }
+
+  private def run(): Unit = {
+    var pause = LeastPauseMillis
+    try {
+      while (!isStopped) {
+        if (cache.contentVersion() != reportedVersion) {
+          val begun = System.nanoTime()
+          val isComplete = tryReport()
+          val took = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun)
+          pause =
+            if (isComplete) math.max(LeastPauseMillis, took * PausePerWork)
+            else math.min(2 * pause, MostPauseMillis)
+        }
+        Thread.sleep(pause)
+      }
+    } catch {
+      case _: InterruptedException => ()
+    }
+  }
+
+  private def tryReport(): Boolean =
+    try {
+      val snapshot = cache.snapshot()
+      val stats = cache.poolStats()
+      val isComplete =
+        tracker.report(snapshot, stats.capacityBytes, stats.usedBytes)(send)
+      if (isComplete) {
+        reportedVersion = snapshot.version
+      }
+      isComplete
+    } catch {
+      case NonFatal(e) =>
+        logDebug("The driver was not told what the pool holds; trying again", e)
+        driver = None
+        false
+    }
+
+  @throws[IOException]
+  private def send(delta: ResidencyDelta): ResidencyReply = {
+    if (self.isEmpty) {
+      self = Some(SparkRpc.serve(environment, ExecutorService.Name, service))
+    }
+    if (driver.isEmpty) {
+      driver = Some(SparkRpc.ofDriver(environment, Cluster.ServiceName))
+    }
+    Wire.decode[ResidencyReply](driver.get.ask(Wire.encode(delta), self.orNull, AnswerMillis))
+  }
+}
+
+private object ResidencyReporter {
+  private val LeastPauseMillis = 200L
+  private val MostPauseMillis = 30000L
+
+  /** The thread rests so many times as long as it has worked. */
+  private val PausePerWork = 20L
+
+  private val AnswerMillis = 30000L
+
+  /** A file's first report has a number for each of its column chunks: some kilobytes. */
+  private val FilesPerReport = 1000
+}
