@@ -41,12 +41,13 @@ final class DirectoryScan private[placement] (directory: Directory, wanted: Want
     for (i <- pieces.indices if placed.executors(i) >= 0 && !placed.isGuest(i)) {
       val piece = pieces(i)
       val executor = placed.executors(i)
+      val isKnownThere = piece.isOnItsWay && piece.home == executor
       val heldBytes = piece.holdings.find(_.executor == executor).fold(0L)(_.wantedBytes)
       if (heldBytes < piece.wantedBytes)
         directory.settle(
           Mixing.pieceKey(piece.file, piece.position),
           known(executor),
-          piece.wantedBytes - heldBytes)
+          if (isKnownThere) 0 else piece.wantedBytes - heldBytes)
     }
 
   private def index(executor: KnownExecutor): Int =

@@ -5,7 +5,7 @@ package io.oap.spark.placement
  *
  * @param id Spark's id of the executor
  * @param cores tasks it runs at a time
- * @param capacityBytes capacity of its pool; 0 until it has reported
+ * @param capacityBytes capacity of its pool; 0 where it has none, negative until it has reported
  * @param usedBytes what is used of it, by its last report
  * @param plannedBytes what plans have sent there that no report tells of yet
  * @param waitSeconds how long a task is expected to wait for a slot there while others have free
@@ -60,7 +60,11 @@ final case class Piece(
     wantedBytes: Long,
     holdings: Array[Holding],
     home: Int,
-    hosts: Array[String])
+    hosts: Array[String]) {
+
+  /** Whether nobody is known to hold anything of it, but a plan has sent it to its home. */
+  def isOnItsWay: Boolean = home >= 0 && holdings.isEmpty
+}
 
 /**
  * Where the pieces of a scan go, by their place in the array that was given.

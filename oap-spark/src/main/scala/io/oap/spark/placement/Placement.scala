@@ -15,6 +15,11 @@ final case class PlacementRules(
 /**
  * Says which executor each piece of a scan belongs to. A pure function: the same pieces, in the
  * same order, and the same executors give the same places.
+ *
+ * First the pieces that belong somewhere: to the executor that holds most of their wanted bytes,
+ * or the one they were sent to before, or one that holds other columns of them. Then the cold ones,
+ * by rendezvous hashing within limits of work and of what the pools take. At last, executors with
+ * too much work give up pieces, where another would be done with them sooner.
  */
 object Placement {
 
@@ -24,20 +29,172 @@ object Placement {
    * @param executors those of the [[DirectoryScan]] that the pieces come from, in the same order
    */
   def place(pieces: Array[Piece], executors: Array[LiveExecutor], rules: PlacementRules): Placed = {
-    val places = pieces.map { piece =>
-      val warm =
-        piece.holdings.filter(_ => rules.usesResidency).sortBy(h => (-h.wantedBytes, -h.anyBytes))
-      if (warm.nonEmpty) warm.head.executor
-      else if (rules.usesResidency && piece.home >= 0) piece.home
-      else if (rules.usesHash && executors.nonEmpty) hashed(piece, executors)
-      else -1
+    val placed = Placed(Array.fill(pieces.length)(-1), new Array[Boolean](pieces.length))
+    if (executors.nonEmpty) {
+      val placing = new Placing(pieces, executors, rules, placed)
+      placing.placeThoseThatBelong()
+      placing.placeCold()
+      placing.relieveOverloaded()
     }
-    Placed(places, new Array[Boolean](pieces.length))
+    placed
+  }
+}
+
+/** The steps of placing one scan's pieces; `placed` is filled in. */
+final private class Placing(
+    pieces: Array[Piece],
+    executors: Array[LiveExecutor],
+    rules: PlacementRules,
+    placed: Placed) {
+  private val loads = new Loads(executors, rules)
+  private val places = placed.executors
+
+  def placeThoseThatBelong(): Unit = if (rules.usesResidency)
+    for (i <- pieces.indices) {
+      val owner = belongsTo(pieces(i))
+      if (owner >= 0) give(i, owner, isGuest = false)
+    }
+
+  def placeCold(): Unit = {
+    val cold = pieces.indices.filter(places(_) < 0)
+    val seconds = cold.iterator.map(i => loads.seconds(pieces(i), 0)).sum
+    loads.limit(cold.iterator.map(pieces(_).wantedBytes.toDouble).sum, seconds, cold.length)
+    if (rules.usesHash) {
+      val rendezvous = new Rendezvous(executors.map(_.id), loads.weights)
+      val near = new NearExecutors(executors)
+      for (i <- cold) {
+        val piece = pieces(i)
+        val key = Mixing.pieceKey(piece.file, piece.position)
+        val chosen = rendezvous.first(key, loads.tiers, near.of(piece.hosts))
+        if (chosen >= 0) {
+          val waitsForRoom = loads.tiers(chosen) >= Loads.WithoutRoom && loads.unclaimedRoom > 0
+          loads.unclaimedRoom -= piece.wantedBytes
+          give(i, chosen, waitsForRoom || isHeldWhereBusy(piece))
+        }
+      }
+    }
   }
 
-  private def hashed(piece: Piece, executors: Array[LiveExecutor]): Int = {
-    val key = Mixing.pieceKey(piece.file, piece.position)
-    executors.indices.maxBy(index =>
-      Mixing.mix(key ^ Mixing.mix(executors(index).id.hashCode.toLong)))
+  def relieveOverloaded(): Unit = {
+    lazy val piecesOf = pieces.indices.filter(places(_) >= 0).groupBy(places(_))
+    for (from <- executors.indices if loads.isOverloaded(from)) {
+      val cheapestFirst =
+        piecesOf(from).sortBy(i => (held(pieces(i), from), Mixing.mix(pieces(i).position), i))
+      var next = 0
+      while (next < cheapestFirst.length && loads.isOverloaded(from)) {
+        val isMoved = move(cheapestFirst(next), from)
+        next = if (isMoved) next + 1 else cheapestFirst.length
+      }
+    }
   }
+
+  /** Moves a piece to where it is done first, if that is sooner than all is done where it is. */
+  private def move(i: Int, from: Int): Boolean = {
+    val piece = pieces(i)
+    val there = loads.finish(from, -loads.seconds(piece, held(piece, from)))
+    val cold = loads.seconds(piece, 0)
+    var to = -1
+    var soonest = there
+    for (e <- executors.indices if e != from && loads.isIdle(e)) {
+      val finish = loads.finish(e, cold)
+      if (finish < soonest) {
+        to = e
+        soonest = finish
+      }
+    }
+    for (h <- piece.holdings if h.executor != from && loads.isIdle(h.executor)) {
+      val finish = loads.finish(h.executor, loads.seconds(piece, h.wantedBytes))
+      if (finish < soonest) {
+        to = h.executor
+        soonest = finish
+      }
+    }
+    if (to >= 0) {
+      loads.take(from, piece, held(piece, from))
+      give(i, to, !loads.hasRoom(to) && held(piece, to) < piece.wantedBytes)
+    }
+    to >= 0
+  }
+
+  private def give(i: Int, executor: Int, isGuest: Boolean): Unit = {
+    places(i) = executor
+    placed.isGuest(i) = isGuest
+    loads.give(executor, pieces(i), held(pieces(i), executor), isGuest)
+  }
+
+  /** The executor that the piece belongs to, or -1 where it has none, or must leave it. */
+  private def belongsTo(piece: Piece): Int = {
+    val owner = ownerOf(piece)
+    if (owner < 0) -1
+    else {
+      val heldBytes = held(piece, owner)
+      val missing = piece.wantedBytes - heldBytes
+      if (loads.isCrowdedOut(owner, missing.toDouble, piece.wantedBytes.toDouble)) {
+        loads.leave(owner, heldBytes)
+        -1
+      } else owner
+    }
+  }
+
+  private def ownerOf(piece: Piece): Int = {
+    val warm = mostHeld(piece, h => if (isWorthWaiting(h)) h.wantedBytes else 0)
+    if (warm >= 0) warm
+    else if (piece.home >= 0 && loads.isIdle(piece.home)) piece.home
+    else mostHeld(piece, h => if (loads.isIdle(h.executor)) h.anyBytes else 0)
+  }
+
+  /** The executor that holds most by this measure; of equal ones the home, then the first. */
+  private def mostHeld(piece: Piece, bytes: Holding => Long): Int = {
+    var found = -1
+    var most = 0L
+    for (holding <- piece.holdings) {
+      val here = bytes(holding)
+      if (here > most || (here == most && here > 0 && holding.executor == piece.home)) {
+        found = holding.executor
+        most = here
+      }
+    }
+    found
+  }
+
+  /** Whether what is saved by reading the held bytes there takes longer than to wait for it. */
+  private def isWorthWaiting(holding: Holding): Boolean = {
+    val wait = executors(holding.executor).waitSeconds
+    wait <= 0 || holding.wantedBytes / rules.loadBytesPerSecond > wait
+  }
+
+  private def isHeldWhereBusy(piece: Piece): Boolean = rules.usesResidency &&
+    piece.holdings.exists { h =>
+      val wait = executors(h.executor).waitSeconds
+      wait > 0 && !wait.isInfinite && h.wantedBytes * 2 >= piece.wantedBytes
+    }
+
+  /**
+   * Wanted bytes that the executor holds of a piece. What was sent there, and is still to be
+   * reported, counts as held.
+   */
+  private def held(piece: Piece, executor: Int): Long =
+    if (!rules.usesResidency) 0L
+    else {
+      val at = piece.holdings.indexWhere(_.executor == executor)
+      if (at >= 0) piece.holdings(at).wantedBytes
+      else if (piece.isOnItsWay && piece.home == executor) piece.wantedBytes
+      else 0L
+    }
+}
+
+/** Which executors run on the hosts of a piece; pieces often have the same ones. */
+final private class NearExecutors(executors: Array[LiveExecutor]) {
+  private val known = new java.util.HashMap[Seq[String], Array[Boolean]]
+
+  /** By executor, or null where there is none. */
+  def of(hosts: Array[String]): Array[Boolean] =
+    if (hosts.isEmpty) null
+    else
+      known.computeIfAbsent(
+        hosts.toSeq,
+        some => {
+          val isNear = executors.map(e => some.contains(e.host))
+          if (isNear.contains(true)) isNear else null
+        })
 }

@@ -9,7 +9,7 @@ final private[placement] class KnownExecutor(val id: String) {
   var isLive = true
   var slot = -1
   var lastReport = 0L
-  var capacityBytes = 0L
+  var capacityBytes = -1L
   var usedBytes = 0L
   var chunks = 0L
   var chunkBytes = 0L

@@ -1,0 +1,180 @@
+package io.oap.spark.placement
+
+/**
+ * What the executors have to do and to hold as the pieces of a scan are given out.
+ *
+ * Work is in seconds of all cores of an executor; what reads and decodes is modelled as in
+ * [[PlacementRules]]. Fill is in bytes of its pool.
+ */
+final private[placement] class Loads(executors: Array[LiveExecutor], rules: PlacementRules) {
+  private val capacities = Loads.capacities(executors)
+  private val cores = executors.map(e => math.max(e.cores, 1).toDouble)
+  private val idle = executors.map(_.waitSeconds <= 0)
+  private val planned = executors.map(e => if (rules.usesResidency) e.plannedBytes.toDouble else 0)
+  private val fills = executors.indices.toArray.map(e =>
+    if (rules.usesResidency) executors(e).usedBytes + planned(e) else 0)
+  private val work = new Array[Double](executors.length)
+  private val pieces = new Array[Int](executors.length)
+  private var noRoomFor = Double.PositiveInfinity
+  private var typicalBytes = 0.0
+  private var meanWork = Double.PositiveInfinity
+  private var targetFill = Double.PositiveInfinity
+
+  /** By executor, the share of pieces it should get by hash. Pools without room get next to none. */
+  val weights: Array[Double] = {
+    val most = math.max(capacities.max, 1)
+    capacities.map(bytes => math.max(bytes / most, Loads.LeastWeight))
+  }
+
+  /** By executor: how well a cold piece would lie there, the lowest the best. */
+  val tiers = new Array[Int](executors.length)
+
+  /** Free bytes of pools that no cold piece has been given out for yet. */
+  var unclaimedRoom = 0.0
+
+  /** Seconds a task works on a piece at an executor that holds `heldBytes` of its wanted bytes. */
+  def seconds(piece: Piece, heldBytes: Long): Double = {
+    val missing = math.max(piece.wantedBytes - heldBytes, 0).toDouble
+    Loads.SecondsOfPiece +
+      (missing + piece.wantedBytes / Loads.CachedIsFasterBy) / rules.loadBytesPerSecond
+  }
+
+  /** Takes note that an executor gets a piece. */
+  def give(executor: Int, piece: Piece, heldBytes: Long, isGuest: Boolean): Unit = {
+    work(executor) += seconds(piece, heldBytes) / cores(executor)
+    pieces(executor) += 1
+    if (!isGuest) fills(executor) += math.max(piece.wantedBytes - heldBytes, 0)
+    update(executor)
+  }
+
+  /** The opposite of [[give]]. */
+  def take(executor: Int, piece: Piece, heldBytes: Long): Unit = {
+    work(executor) -= seconds(piece, heldBytes) / cores(executor)
+    pieces(executor) -= 1
+    fills(executor) -= math.max(piece.wantedBytes - heldBytes, 0)
+    update(executor)
+  }
+
+  /**
+   * Sets the limits by which cold pieces are given out.
+   *
+   * @param coldBytes wanted bytes of all cold pieces
+   * @param coldSeconds seconds that tasks will work on them
+   * @param coldPieces their number
+   */
+  def limit(coldBytes: Double, coldSeconds: Double, coldPieces: Int): Unit = {
+    val used = executors.indices.filter(idle(_))
+    val all = if (used.nonEmpty) used else executors.indices
+    typicalBytes = coldBytes / math.max(coldPieces, 1)
+    meanWork = (all.map(e => work(e) * cores(e)).sum + coldSeconds) / all.map(cores).sum
+    targetFill = (all.map(fills).sum + coldBytes) / all.map(capacities).sum
+    unclaimedRoom = used
+      .filter(hasRoom)
+      .map(e => capacities(e) * Loads.FullAt - fills(e))
+      .sum
+    executors.indices.foreach(update)
+  }
+
+  /**
+   * Whether a piece had better be cached elsewhere than where it belongs, because that pool is full
+   * and another one takes it without displacing anything.
+   *
+   * @param missing wanted bytes that are not held where it belongs
+   */
+  def isCrowdedOut(executor: Int, missing: Double, wanted: Double): Boolean =
+    missing > Loads.MuchMissing * wanted && !takes(
+      executor,
+      missing - planned(executor)) && isRoomFor(wanted)
+
+  /** Takes note that what an executor holds of a piece will not be asked for there again. */
+  def leave(executor: Int, heldBytes: Long): Unit = {
+    fills(executor) -= heldBytes
+    noRoomFor = Double.PositiveInfinity
+  }
+
+  private def takes(executor: Int, bytes: Double): Boolean =
+    fills(executor) + bytes <= Loads.FullAt * capacities(executor)
+
+  /** Fills only grow, but for `leave`, so what found no room finds none afterwards. */
+  private def isRoomFor(bytes: Double): Boolean = bytes < noRoomFor && {
+    val found = executors.indices.exists(e => idle(e) && takes(e, bytes))
+    if (!found) noRoomFor = bytes
+    found
+  }
+
+  /** Whether the executor's pool takes a piece without displacing anything. */
+  def hasRoom(executor: Int): Boolean = takes(executor, typicalBytes)
+
+  def isIdle(executor: Int): Boolean = idle(executor)
+
+  /** Whether pieces wait there for one another so long that others could take them over. */
+  def isOverloaded(executor: Int): Boolean =
+    pieces(executor) > cores(executor) && work(executor) > Loads.BoundOfHeld * meanWork
+
+  def finish(executor: Int, seconds: Double): Double = work(executor) + seconds / cores(executor)
+
+  private def update(executor: Int): Unit = tiers(executor) = tier(executor)
+
+  private def tier(e: Int): Int = {
+    val isLight = work(e) < Loads.BoundOfCold * meanWork
+    val isBelowTarget = fills(e) < slackOfFill * targetFill * capacities(e)
+    if (executors(e).waitSeconds.isInfinite || capacities(e) == 0) Rendezvous.Never
+    else if (!idle(e)) Loads.Busy
+    else if (hasRoom(e)) {
+      if (isLight && isBelowTarget) 0
+      else if (isLight) 1
+      else if (work(e) < Loads.BoundOfRoom * meanWork) 2
+      else Loads.Overworked
+    } else if (!isLight) Loads.Overworked
+    else if (isBelowTarget) Loads.WithoutRoom
+    else Loads.WithoutRoom + 1
+  }
+
+  private def slackOfFill: Double =
+    if (rules.usesResidency) Loads.SlackWithMemory else Loads.SlackWithoutMemory
+}
+
+private[placement] object Loads {
+
+  /** From this tier on, pools have no room for a cold piece. */
+  val WithoutRoom = 3
+  private val Overworked = 5
+  private val Busy = 6
+
+  /** A pool fuller than this share of its capacity displaces what it holds. */
+  private val FullAt = 0.98
+
+  /** A piece of which less than this share is missing stays where it is. */
+  private val MuchMissing = 0.05
+
+  /** Work of one executor, as a multiple of the mean, beyond which it gets no more cold pieces. */
+  private val BoundOfCold = 1.1
+
+  /** The same where its pool has room and those of the others have not. */
+  private val BoundOfRoom = 3.0
+
+  /** The same for pieces that it holds: moving these costs loading them again. */
+  private val BoundOfHeld = 1.5
+
+  /**
+   * How far above its share a pool is filled before pieces go elsewhere. Little, where it is
+   * remembered what went elsewhere; without a memory the same pieces should go there in every scan.
+   */
+  private val SlackWithMemory = 1.02
+  private val SlackWithoutMemory = 1.1
+
+  /** Decoding a byte takes this part of the time that loading it takes. */
+  private val CachedIsFasterBy = 4.0
+
+  /** What a task costs that reads nothing. */
+  private val SecondsOfPiece = 0.01
+
+  private val LeastWeight = 1e-6
+
+  /** Executors that have not reported are taken for average ones. */
+  private def capacities(executors: Array[LiveExecutor]): Array[Double] = {
+    val known = executors.filter(_.capacityBytes > 0).map(_.capacityBytes.toDouble)
+    val average = if (known.isEmpty) Double.MaxValue / 1e200 else known.sum / known.length
+    executors.map(e => if (e.capacityBytes < 0) average else e.capacityBytes.toDouble)
+  }
+}

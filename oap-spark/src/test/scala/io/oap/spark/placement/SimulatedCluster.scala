@@ -1,0 +1,130 @@
+package io.oap.spark.placement
+
+import scala.collection.mutable
+import scala.util.Random
+
+/** A table of Parquet files, the layouts by file key. */
+final class SimulatedTable(val layouts: Map[Long, FileLayout]) {
+  val files: Array[Long] = layouts.keys.toArray.sorted
+}
+
+object SimulatedTable {
+
+  /** Columns of very different widths, row groups of different numbers of rows. */
+  def apply(files: Int, rowGroups: Int, columns: Int, random: Random): SimulatedTable = {
+    val names = Array.tabulate(columns)(c => s"c$c")
+    val widths = Array.fill(columns)(math.exp(random.nextDouble() * 4) * 1e4)
+    new SimulatedTable(Array
+      .fill(files) {
+        val sizes = Array.fill(rowGroups)(0.5 + random.nextDouble())
+        val bytes = sizes.flatMap(s => widths.map(w => (w * s).toInt))
+        val starts = bytes.grouped(columns).map(_.map(_.toLong).sum).scanLeft(4L)(_ + _)
+        random.nextLong() -> FileLayout(names, starts.take(rowGroups).toArray, bytes)
+      }
+      .toMap)
+  }
+}
+
+/** What a query reads: columns of some files. */
+final case class SimulatedQuery(columns: Seq[Int], files: Array[Long])
+
+/** What a round of queries came to. */
+final case class Round(wantedBytes: Long, hitBytes: Long) {
+  def hitRatio: Double = hitBytes.toDouble / wantedBytes
+  def missedBytes: Long = wantedBytes - hitBytes
+}
+
+/**
+ * Executors with pools, a Directory and a table: queries run as they are placed.
+ *
+ * @param reportEvery reports are made after so many queries
+ */
+final class SimulatedCluster(
+    table: SimulatedTable,
+    poolBytes: Long,
+    rules: PlacementRules,
+    reportEvery: Int = 1) {
+  private val clock = new java.util.concurrent.atomic.AtomicLong
+  val directory = new Directory(256L << 20, () => clock.get)
+  val pools = mutable.LinkedHashMap.empty[String, SimulatedPool]
+  private var queries = 0
+
+  def join(id: String): Unit = {
+    pools(id) = new SimulatedPool(id, poolBytes)
+    directory.executorJoined(id, s"host$id", 4)
+    pools(id).report(directory, table.layouts)
+  }
+
+  def lose(id: String): Unit = {
+    pools.remove(id)
+    directory.executorLost(id)
+  }
+
+  def run(round: Seq[SimulatedQuery]): Round = {
+    val parts = round.map(run(_, identity))
+    Round(parts.map(_.wantedBytes).sum, parts.map(_.hitBytes).sum)
+  }
+
+  /** Runs a query where it is placed, or where `elsewhere` says. */
+  def run(query: SimulatedQuery, elsewhere: String => String): Round = {
+    val scan = directory.scan(query.columns.map(c => s"c$c"), isCaseSensitive = true)
+    val parts = query.files.flatMap(file => piecesOf(scan, query, file))
+    val pieces = parts.map(_._1)
+    val placed = Placement.place(pieces, scan.executors, rules)
+    scan.settle(pieces, placed)
+    var wanted, hit = 0L
+    for (i <- pieces.indices; rowGroup <- parts(i)._2) {
+      val pool = pools(elsewhere(scan.executors(placed.executors(i)).id))
+      val layout = table.layouts(pieces(i).file)
+      for (column <- query.columns) {
+        val chunk = rowGroup * layout.columns.length + column
+        val bytes = layout.chunkBytes(chunk)
+        wanted += bytes
+        if (pool.read(SimulatedChunk(pieces(i).file, chunk), bytes, placed.isGuest(i))) hit += bytes
+      }
+    }
+    queries += 1
+    clock.addAndGet(5000000000L)
+    if (queries % reportEvery == 0) pools.values.foreach(_.report(directory, table.layouts))
+    Round(wanted, hit)
+  }
+
+  /** Share of the cached bytes that a second executor holds too. */
+  def heldTwice: Double = {
+    val totals = directory.totals()
+    totals.heldTwiceBytes.toDouble / totals.heldBytes
+  }
+
+  /** Most cached bytes of an executor over the mean. */
+  def imbalance: Double = {
+    val used = pools.values.map(_.usedBytes.toDouble)
+    used.max / (used.sum / used.size)
+  }
+
+  /** Pieces with the row groups in them: the whole file while its layout is not known. */
+  private def piecesOf(
+      scan: DirectoryScan,
+      query: SimulatedQuery,
+      file: Long): Seq[(Piece, Seq[Int])] = {
+    val layout = table.layouts(file)
+    def wanted(rowGroup: Int) =
+      query.columns.map(c => layout.chunkBytes(rowGroup * layout.columns.length + c).toLong).sum
+    scan.rowGroups(file) match {
+      case Some(views) =>
+        views.toSeq.zipWithIndex.map { case (view, n) =>
+          val home = scan.home(file, view.start)
+          Piece(
+            file,
+            view.start,
+            view.wantedBytes,
+            view.holdings,
+            home,
+            Array.empty[String]) -> Seq(n)
+        }
+      case None =>
+        val all = layout.starts.indices
+        val home = scan.home(file, 0)
+        Seq(Piece(file, 0, all.map(wanted).sum, Array.empty, home, Array.empty[String]) -> all)
+    }
+  }
+}
