@@ -1,8 +1,7 @@
 package io.oap.spark
 
-import scala.jdk.CollectionConverters._
+import scala.concurrent.duration._
 
-import org.apache.spark.SparkEnv
 import org.apache.spark.sql.SparkSession
 
 import io.oap.cache.CacheCounters
@@ -10,31 +9,22 @@ import io.oap.cache.pool.PoolStats
 
 /** Commands to the caches of an application, from its driver. */
 object CacheControl {
-  private val Rounds = 10
+  private val Patience = 60.seconds
 
   /**
    * Empties the column cache of every executor that is alive now.
    *
-   * @throws IllegalStateException naming the executors that could not be reached, each having had
-   *     several chances to run a task
+   * @throws IllegalStateException naming the executors that could not be reached within a minute
    */
   def clear(spark: SparkSession): Unit = {
     val context = spark.sparkContext
-    def alive = SparkInternals.executors(context).asScala.map(e => e.id -> e.host).toMap
-    var left = alive
-    for (_ <- 1 to Rounds if left.nonEmpty) {
-      val tasks = left.toSeq.map { case (id, host) => (id, Seq(s"executor_${host}_$id")) }
-      val reached = context.makeRDD(tasks).map { _ =>
-        ExecutorCache.clear()
-        SparkEnv.get.executorId
-      }
-      left --= reached.collect()
-      // One that is gone has nothing to empty.
-      left = left.filter { case (id, _) => alive.contains(id) }
-    }
+    val before = EveryExecutor.hosts(context).keySet
+    val reached = EveryExecutor.ask(context, Patience)(() => ExecutorCache.clear()).keySet
+    // One that is gone has nothing to empty.
+    val left = before.intersect(EveryExecutor.hosts(context).keySet) -- reached
     if (left.nonEmpty) {
       throw new IllegalStateException(
-        s"The column cache of executor ${left.keys.toSeq.sorted.mkString(", ")} was not emptied: " +
+        s"The column cache of executor ${left.toSeq.sorted.mkString(", ")} was not emptied: " +
           "the executor ran no task of ours. It may be busy; try again.")
     }
   }

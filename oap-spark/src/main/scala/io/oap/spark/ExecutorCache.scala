@@ -37,9 +37,9 @@ object ExecutorCache extends Logging {
     else open(environment).toOption
   }
 
-  /** The cache if it was opened, or why it could not be; nothing before the first task wants it. */
+  /** The cache, or why it cannot be had; nothing before a task of this application wanted it. */
   private[spark] def ifOpened: Option[Either[String, ColumnCache]] =
-    Option(opened.get()).map(_.cache)
+    Option(opened.get()).filter(_.environment eq SparkEnv.get).map(_.cache)
 
   private def open(environment: SparkEnv): Either[String, ColumnCache] = synchronized {
     val settings = settingsOf(environment.conf)
@@ -101,7 +101,8 @@ object ExecutorCache extends Logging {
     }
 
   /** Empties the cache if this process has one. */
-  private[spark] def clear(): Unit = ifOpened.flatMap(_.toOption).foreach(_.clear())
+  private[spark] def clear(): Unit =
+    Option(opened.get()).flatMap(_.cache.toOption).foreach(_.clear())
 
   private[spark] def addTotals(counters: CacheCounters): Unit =
     totals.synchronized(totals.add(counters))

@@ -2,6 +2,8 @@ package io.oap.spark
 
 import org.apache.spark.sql.SparkSessionExtensions
 
+import io.oap.spark.status.SystemCatalog
+
 /**
  * What `spark.sql.extensions=io.oap.spark.OapExtensions` adds to a session.
  *
@@ -23,7 +25,10 @@ class OapExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     ConfigKeys.register()
     SparkInternals.activeContext().foreach { context =>
-      ConfigKeys.check(SparkInternals.confOf(context).getAll.toMap)
+      val conf = SparkInternals.confOf(context)
+      ConfigKeys.check(conf.getAll.toMap)
+      // Sessions start from this configuration, and go back to it with RESET.
+      conf.setIfMissing(SystemCatalog.Key, classOf[SystemCatalog].getName)
     }
     extensions.injectPreCBORule(UseColumnCache(_))
   }

@@ -1,0 +1,68 @@
+package io.oap.spark.status
+
+import java.util.{EnumSet, Set => JavaSet}
+
+import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
+import org.apache.spark.sql.connector.catalog.{Column, SupportsRead, Table, TableCapability}
+import org.apache.spark.sql.connector.read.{LocalScan, ScanBuilder}
+import org.apache.spark.sql.types._
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/**
+ * A column of a system table: name, type, meaning, and how a record gives its value.
+ *
+ * @param value null where there is none; else of the Scala type that a Row holds for the type
+ */
+private[status] final case class SystemColumn[A](
+    name: String,
+    dataType: DataType,
+    comment: String,
+    value: A => Any)
+
+/**
+ * A table of `oap.system`: its columns and where its records come from. The rows are those of the
+ * moment in which a query on it is planned.
+ */
+private[status] final class SystemTable[A](
+    tableName: String,
+    columnsOfRecord: Seq[SystemColumn[A]],
+    records: SparkSession => Seq[A])
+    extends Table
+    with SupportsRead {
+
+  override def name(): String = s"${SystemCatalog.Name}.${SystemCatalog.Namespace}.$tableName"
+
+  def shortName: String = tableName
+
+  override def columns(): Array[Column] = columnsOfRecord
+    .map(column => Column.create(column.name, column.dataType, true, column.comment, null))
+    .toArray
+
+  override def capabilities(): JavaSet[TableCapability] = EnumSet.of(TableCapability.BATCH_READ)
+
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
+    () =>
+      LocalRows(
+        name(),
+        StructType(columnsOfRecord.map { column =>
+          StructField(column.name, column.dataType).withComment(column.comment)
+        }),
+        () => rows(SparkSession.active))
+
+  private def rows(session: SparkSession): Seq[Row] =
+    records(session).map(record => Row.fromSeq(columnsOfRecord.map(_.value(record))))
+}
+
+/** Rows that the driver has, as the scan of a table or the result of a procedure. */
+private[status] final case class LocalRows(
+    override val description: String,
+    readSchema: StructType,
+    content: () => Seq[Row])
+    extends LocalScan {
+
+  override def rows(): Array[InternalRow] = {
+    val convert = CatalystTypeConverters.createToCatalystConverter(readSchema)
+    content().map(convert(_).asInstanceOf[InternalRow]).toArray
+  }
+}

@@ -1,0 +1,121 @@
+package io.oap.spark.status
+
+import java.util.Locale
+
+import scala.concurrent.duration._
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.types._
+
+import io.oap.common.{ConfigEntry, OapConfig}
+import io.oap.spark.EveryExecutor
+
+/** The tables of `oap.system`, with what their columns mean. */
+private[status] object SystemTables {
+
+  /** How long a query waits for executors that are busy. */
+  private val Patience = 10.seconds
+
+  def all: Seq[SystemTable[_]] = Seq(config, executors)
+
+  /** One record for each key and the value that this session has for it. */
+  private val config = new SystemTable[(ConfigEntry[_], String)](
+    "config",
+    Seq(
+      SystemColumn("key", StringType, "configuration key", _._1.key),
+      SystemColumn("value", StringType, "its value in this session", _._2),
+      SystemColumn("default", StringType, "value when nothing is set", _._1.defaultText),
+      SystemColumn("type", StringType, "type of the value", _._1.`type`),
+      SystemColumn("allowed", StringType, "values that are allowed", _._1.allowed),
+      SystemColumn(
+        "scope",
+        StringType,
+        "session: each session may have its own; static: read when an executor opens its cache",
+        _._1.scope.toString.toLowerCase(Locale.ROOT)
+      ),
+      SystemColumn("since", StringType, "first version that has the key", _._1.since),
+      SystemColumn("meaning", StringType, "what it does", _._1.meaning)
+    ),
+    session =>
+      OapConfig.ALL.asScala.toSeq.map(entry =>
+        entry -> session.conf.get(entry.key, entry.defaultText))
+  )
+
+  private val executors = new SystemTable[ExecutorReport](
+    "executors",
+    Seq[SystemColumn[ExecutorReport]](
+      SystemColumn("executor_id", StringType, "Spark's id of the executor", _.executor),
+      SystemColumn("host", StringType, "host it runs on", _.host),
+      SystemColumn(
+        "state",
+        StringType,
+        "open; not used yet: no task has wanted the cache; off: it reads files as Spark alone " +
+          "does; not reached: it ran no task of ours in time",
+        _.state
+      ),
+      SystemColumn("why", StringType, "the reason, where the state has one", _.why.orNull),
+      ofPool("medium", StringType, "where the pool lies, see spark.oap.pool.medium", _.medium),
+      ofPool("path", StringType, "directories or devices of the pool", _.paths),
+      ofPool(
+        "nodes",
+        MapType(IntegerType, LongType),
+        "bytes of the pool on each memory node, about",
+        _.bytesOnNodes),
+      ofPool("capacity_bytes", LongType, "capacity of the pool", _.capacityBytes),
+      ofPool("used_bytes", LongType, "bytes that belong to chunks", _.usedBytes),
+      ofPool("pinned_bytes", LongType, "bytes of chunks that are in use now", _.pinnedBytes),
+      ofPool("chunks", LongType, "column chunks held", _.chunks),
+      ofReaders("hits", LongType, "column chunks that tasks found in the pool", _.hits),
+      ofReaders("misses", LongType, "column chunks that tasks loaded into the pool", _.misses),
+      ofReaders("bypasses", LongType, "column chunks that tasks read around it", _.bypasses),
+      ofReaders(
+        "bytes_from_pool",
+        LongType,
+        "bytes that tasks took from the pool",
+        _.bytesFromPool),
+      ofReaders("bytes_from_file", LongType, "bytes that tasks read from files", _.bytesFromFile),
+      ofReaders(
+        "load_mb_per_s",
+        DoubleType,
+        "megabytes read from files in a second that one task spent reading",
+        _.loadRate.map(Double.box).orNull),
+      ofPool("evictions", LongType, "chunks that had to leave the pool", _.evictions),
+      ofPool(
+        "ghost_reserves",
+        LongType,
+        "chunks loaded that a pool of twice the capacity would still have had",
+        _.ghostReserves),
+      ofPool("native_version", StringType, "version of the native library", _.nativeVersion)
+    ),
+    reports
+  )
+
+  private def ofPool(
+      name: String,
+      dataType: DataType,
+      comment: String,
+      value: PoolReport => Any): SystemColumn[ExecutorReport] =
+    SystemColumn(name, dataType, comment, _.pool.map(value).orNull)
+
+  private def ofReaders(
+      name: String,
+      dataType: DataType,
+      comment: String,
+      value: ReaderTotals => Any): SystemColumn[ExecutorReport] =
+    SystemColumn(
+      name,
+      dataType,
+      comment,
+      report => if (report.state == ExecutorReport.Unreached) null else value(report.counters))
+
+  private def reports(session: SparkSession): Seq[ExecutorReport] = {
+    val context = session.sparkContext
+    val answers = EveryExecutor.ask(context, Patience)(() => ExecutorReport.here())
+    val silent = EveryExecutor.hosts(context) -- answers.keys
+    val reports = answers.values.toSeq ++ silent.map { case (id, host) =>
+      ExecutorReport.unreached(id, host)
+    }
+    reports.sortBy(report => (report.executor.length, report.executor))
+  }
+}
