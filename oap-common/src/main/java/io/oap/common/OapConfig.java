@@ -2,6 +2,7 @@ package io.oap.common;
 
 import io.oap.common.ConfigEntry.Scope;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.regex.Matcher;
@@ -25,6 +26,19 @@ public final class OapConfig {
           true,
           Scope.SESSION,
           "Whether queries of this session are planned to read Parquet through the column cache.");
+
+  public static final ConfigEntry<List<String>> CACHE_TABLES_INCLUDE =
+      tables(
+          "spark.oap.cache.tables.include",
+          "Tables that are read through the column cache: all, when this is empty; else these and "
+              + "those whose property oap.cache is on. A name is that of a table of a catalog, with "
+              + "or without its database; what has a slash in it is the path of a table or of a "
+              + "folder above it. * stands for any characters, ? for one.");
+
+  public static final ConfigEntry<List<String>> CACHE_TABLES_EXCLUDE =
+      tables(
+          "spark.oap.cache.tables.exclude",
+          "Tables that are not read through the column cache, also where they are included.");
 
   public static final ConfigEntry<String> CACHE_REPRESENTATION =
       choice(
@@ -128,6 +142,8 @@ public final class OapConfig {
   public static final List<ConfigEntry<?>> ALL =
       List.of(
           CACHE_ENABLED,
+          CACHE_TABLES_INCLUDE,
+          CACHE_TABLES_EXCLUDE,
           CACHE_REPRESENTATION,
           PLACEMENT,
           CACHE_LOAD_TIMEOUT,
@@ -152,6 +168,23 @@ public final class OapConfig {
         "0.1.0",
         meaning,
         OapConfig::parseBoolean);
+  }
+
+  /** Names, paths and patterns of tables; none is the default. */
+  private static ConfigEntry<List<String>> tables(String key, String meaning) {
+    return new ConfigEntry<>(
+        key,
+        "list",
+        "",
+        "names, paths and patterns of tables, separated by commas, or nothing",
+        Scope.SESSION,
+        "0.1.0",
+        meaning,
+        text ->
+            Arrays.stream(text.split(","))
+                .map(String::trim)
+                .filter(item -> !item.isEmpty())
+                .toList());
   }
 
   /** Its value is in bytes. */

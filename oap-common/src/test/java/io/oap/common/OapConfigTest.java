@@ -187,6 +187,14 @@ class OapConfigTest {
     assertEquals("/mnt/pmem0", get(OapConfig.POOL_PATH, " /mnt/pmem0 "));
   }
 
+  @Test
+  void tables_commas_separateTrimmedItems() {
+    assertEquals(List.of(), get(OapConfig.CACHE_TABLES_INCLUDE, " "));
+    assertEquals(
+        List.of("a", "db.b*", "s3a://c/d"),
+        get(OapConfig.CACHE_TABLES_INCLUDE, " a, db.b* ,,s3a://c/d,"));
+  }
+
   private static <T> T get(ConfigEntry<T> entry, String text) {
     assertTrue(entry.allows(text));
     return entry.get(Map.of(entry.key(), text)::get);

@@ -2,6 +2,7 @@ package io.oap.spark
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{
   AttributeSet,
@@ -27,8 +28,9 @@ import io.oap.spark.placement.Cluster
  *
  * Only what the cached scan serves exactly is turned: Spark's own Parquet format, V1 or V2, not
  * streaming, no `_metadata` columns, no bucketed table, no user-defined types, no encryption, no
- * table whose partitions Spark can prune by a computed join key only in V1. The rest of the plan
- * stays as it is.
+ * table whose partitions Spark can prune by a computed join key only in V1. And only what the
+ * session, the table and the reader want there: see [[TableChoice]]. The rest of the plan stays as
+ * it is.
  *
  * Spark optimizes a subquery before the plan it stands in, and later merges scalar subqueries over
  * the same relation into one (`MergeScalarSubqueries`). V2 scans with different columns would not
@@ -74,9 +76,10 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
     // fails on some filters.
     val settled = PushVariantIntoScan(SparkInternals.prunePartitions(plan))
     val joinKeys = new JoinKeys(settled, conf)
+    val choice = TableChoice.of(conf)
     settled.transform {
-      case relation: LogicalRelation => cachedV1(relation, joinKeys).getOrElse(relation)
-      case relation: DataSourceV2Relation => cachedV2(relation).getOrElse(relation)
+      case relation: LogicalRelation => cachedV1(relation, joinKeys, choice).getOrElse(relation)
+      case relation: DataSourceV2Relation => cachedV2(relation, choice).getOrElse(relation)
     }
   }
 
@@ -89,10 +92,14 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
           withCachedSubqueries(V2ScanRelationPushDown(cached(subquery.plan))))
     }
 
-  private def cachedV1(relation: LogicalRelation, joinKeys: JoinKeys): Option[LogicalPlan] =
+  private def cachedV1(
+      relation: LogicalRelation,
+      joinKeys: JoinKeys,
+      choice: TableChoice): Option[LogicalPlan] =
     relation.relation match {
       case files: HadoopFsRelation
           if isServed(relation, files) && areServed(files.schema, files.options) &&
+            choice.isCached(relation.catalogTable, files.location.rootPaths, files.options) &&
             !joinKeys.compute(partitionColumns(relation, files)) =>
         fileIndex(files.location).map { index =>
           relation.catalogTable.foreach(
@@ -134,10 +141,16 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
     case _ => None
   }
 
-  private def cachedV2(relation: DataSourceV2Relation): Option[LogicalPlan] = relation.table match {
+  private def cachedV2(
+      relation: DataSourceV2Relation,
+      choice: TableChoice): Option[LogicalPlan] = relation.table match {
     case table: ParquetTable
         if table.getClass == classOf[ParquetTable] &&
-          areServed(table.schema, table.options.asScala.toMap) =>
+          areServed(table.schema, table.options.asScala.toMap) &&
+          choice.isCached(
+            None,
+            table.paths.map(new Path(_)),
+            (table.options.asScala ++ relation.options.asScala).toMap) =>
       Some(
         relation.copy(table = new CachedParquetTable(
           table,

@@ -33,4 +33,18 @@ class HiveTableSuite extends TableSuite {
     sql("ALTER TABLE placed DROP PARTITION (p = 'a')")
     assertServed(sql("SELECT p, count(*), max(id) FROM placed GROUP BY p"))
   }
+
+  test("what is cached of Hive tables is chosen as for others") {
+    sql("CREATE TABLE chosen (id BIGINT) STORED AS PARQUET TBLPROPERTIES ('oap.cache' = 'off')")
+    sql("INSERT INTO chosen SELECT id FROM range(10)")
+    def isCached(text: String): Boolean = cachedScans(executed(sql(text))).nonEmpty
+    assert(!isCached("SELECT * FROM chosen"))
+    sql("ALTER TABLE chosen SET TBLPROPERTIES ('oap.cache' = 'on')")
+    assert(isCached("SELECT * FROM chosen"))
+    // Spark passes no options of readers to Hive tables.
+    assert(isCached("SELECT * FROM chosen WITH ('oap.cache' = 'off')"))
+    withConf("spark.oap.cache.tables.exclude" -> "default.chosen") {
+      assert(!isCached("SELECT * FROM chosen"))
+    }
+  }
 }

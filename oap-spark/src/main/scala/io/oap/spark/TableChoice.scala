@@ -1,0 +1,138 @@
+package io.oap.spark
+
+import java.util.Locale
+import java.util.concurrent.ConcurrentHashMap
+import java.util.regex.Pattern
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.AnalysisException
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.internal.SQLConf
+
+import io.oap.common.OapConfig
+
+/**
+ * Which tables are read through the cache. The first of these that says something decides:
+ *
+ *   1. the option `oap.cache` of the reader, on or off
+ *   1. `spark.oap.cache.tables.exclude`
+ *   1. `spark.oap.cache.tables.include`
+ *   1. the property `oap.cache` of the table, on or off
+ *
+ * Else a table is cached unless the session includes others.
+ *
+ * @param excluded patterns of the session
+ * @param included patterns of the session
+ */
+private[spark] final class TableChoice(excluded: Seq[TablePattern], included: Seq[TablePattern]) {
+
+  /**
+   * Whether a scan reads through the cache.
+   *
+   * @param table the table, where it is one of a catalog
+   * @param paths where its files lie
+   * @param options of the reader, and of the table where it has any
+   * @throws AnalysisException when the option `oap.cache` is neither on nor off
+   */
+  def isCached(
+      table: Option[CatalogTable],
+      paths: Seq[Path],
+      options: Map[String, String]): Boolean = {
+    lazy val names = table.toSeq.flatMap(TableChoice.names)
+    option(options)
+      .orElse(if (excluded.exists(_.matchesAny(names, paths))) Some(false) else None)
+      .orElse(if (included.exists(_.matchesAll(names, paths))) Some(true) else None)
+      .orElse(table.flatMap(TableChoice.property))
+      .getOrElse(included.isEmpty)
+  }
+
+  private def option(options: Map[String, String]): Option[Boolean] =
+    options.collectFirst { case (key, text) if key.equalsIgnoreCase(TableChoice.Key) => text }.map(
+      text =>
+        TableChoice.onOrOff(text).getOrElse(
+          throw new AnalysisException(
+            "OAP_INVALID_OPTION",
+            "22023",
+            "The option <option> is on or off, not '<value>'.",
+            Map("option" -> TableChoice.Key, "value" -> text),
+            None,
+            None)))
+}
+
+private[spark] object TableChoice extends Logging {
+
+  /** Name of the reader's option and of the table's property. */
+  val Key = "oap.cache"
+
+  /** Properties that were warned about, by table. */
+  private val warned = ConcurrentHashMap.newKeySet[String]()
+
+  def of(conf: SQLConf): TableChoice = {
+    def patterns(entry: io.oap.common.ConfigEntry[java.util.List[String]]) =
+      entry.get(key => conf.getConfString(key, null)).asScala.toSeq.map(new TablePattern(_))
+    new TableChoice(
+      patterns(OapConfig.CACHE_TABLES_EXCLUDE),
+      patterns(OapConfig.CACHE_TABLES_INCLUDE))
+  }
+
+  private def onOrOff(text: String): Option[Boolean] =
+    text.trim.toLowerCase(Locale.ROOT) match {
+      case "on" => Some(true)
+      case "off" => Some(false)
+      case _ => None
+    }
+
+  /** What users call a table: with and without database and catalog. */
+  private def names(table: CatalogTable): Seq[String] = {
+    val parts = table.identifier.nameParts
+    parts.indices.map(from => parts.drop(from).mkString("."))
+  }
+
+  /** A property that says neither is no reason to fail the queries of others. */
+  private def property(table: CatalogTable): Option[Boolean] =
+    table.properties.get(Key).flatMap { text =>
+      val choice = onOrOff(text)
+      if (choice.isEmpty && warned.add(s"${table.identifier} $text")) {
+        logWarning(s"The property $Key of ${table.identifier} is on or off; '$text' is ignored.")
+      }
+      choice
+    }
+}
+
+/**
+ * A name or path, with * for any characters and ? for one. With a slash in it, it is the path of a
+ * table or of a folder above it, with or without scheme and authority; else it is a table's name,
+ * with or without database, whatever its case.
+ */
+private[spark] final class TablePattern(text: String) {
+  private val isPath = text.contains("/")
+
+  private val pattern = {
+    val path = if (text.length > 1) text.stripSuffix("/") else text
+    val regex = path.map {
+      case '*' => ".*"
+      case '?' => "."
+      case other => Pattern.quote(other.toString)
+    }.mkString
+    Pattern.compile(
+      regex,
+      Pattern.DOTALL | (if (isPath) 0 else Pattern.CASE_INSENSITIVE | Pattern.UNICODE_CASE))
+  }
+
+  /** Whether this is the table, or some of its paths. */
+  def matchesAny(names: Seq[String], paths: Seq[Path]): Boolean =
+    if (isPath) paths.exists(matchesPath) else names.exists(matches)
+
+  /** Whether this is the table, or all of its paths. */
+  def matchesAll(names: Seq[String], paths: Seq[Path]): Boolean =
+    if (isPath) paths.nonEmpty && paths.forall(matchesPath) else names.exists(matches)
+
+  private def matchesPath(path: Path): Boolean =
+    Iterator.iterate(path)(_.getParent).takeWhile(_ != null).exists(folder =>
+      matches(folder.toString) || matches(folder.toUri.getPath))
+
+  private def matches(name: String): Boolean = pattern.matcher(name).matches()
+}
