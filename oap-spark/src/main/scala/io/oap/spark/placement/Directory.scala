@@ -25,6 +25,7 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
   private val schemas = Interners.newWeakInterner[FileColumns]()
   private val homes =
     new Homes(math.min(Directory.MaxHomes, limitBytes / 4 / Homes.BytesOfOne).toInt)
+  private val losses = new ExpectedRoom(nanoTime)
   private var fileBytes = 0L
   private var changesOfSlots = 0L
 
@@ -36,6 +37,7 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
         val joined = new KnownExecutor(id)
         slots.take(joined)
         changesOfSlots += 1
+        losses.joined()
         joined
       })
     executor.host = host
@@ -47,6 +49,7 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
     val executor = executors.remove(id)
     if (executor != null) {
       executor.isLive = false
+      losses.lost(executor.capacityBytes)
       giveUpSlot(executor)
     }
   }
@@ -105,12 +108,14 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
   /** Bytes of heap the Directory takes, about. */
   def estimatedBytes: Long = synchronized(fileBytes + homes.estimatedBytes)
 
-  /** The live executors by ascending id, the slots they have, and the state these belong to. */
+  /** The live executors by ascending id, as they are known and as they are now. */
   private[placement] def snapshot(): (Array[KnownExecutor], Array[LiveExecutor]) = synchronized {
     val now = nanoTime()
     val live = known().toArray
     (live, live.map(liveExecutor(_, now)))
   }
+
+  private[placement] def expectedRoomBytes: Long = synchronized(losses.bytes)
 
   /** Calls with the file and the owners of slots, under the lock, or gives None for an unknown file. */
   private[placement] def look[A](file: Long)(at: (FileChunks, Slots, Long) => A): Option[A] =

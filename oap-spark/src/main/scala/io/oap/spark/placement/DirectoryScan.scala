@@ -10,6 +10,10 @@ final class DirectoryScan private[placement] (directory: Directory, wanted: Want
   private val (known, live) = directory.snapshot()
   private val indices = new IdentityHashMap[KnownExecutor, Int]
   known.indices.foreach(index => indices.put(known(index), index))
+
+  /** Capacity of the pools that were lost lately and are expected to be replaced. */
+  val expectedRoomBytes: Long = directory.expectedRoomBytes
+
   private var indexOfSlot = Array.emptyIntArray
   private var changesSeen = -1L
 

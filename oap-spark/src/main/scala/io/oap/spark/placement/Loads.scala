@@ -29,9 +29,6 @@ final private[placement] class Loads(executors: Array[LiveExecutor], rules: Plac
   /** By executor: how well a cold piece would lie there, the lowest the best. */
   val tiers = new Array[Int](executors.length)
 
-  /** Free bytes of pools that no cold piece has been given out for yet. */
-  var unclaimedRoom = 0.0
-
   /** Seconds a task works on a piece at an executor that holds `heldBytes` of its wanted bytes. */
   def seconds(piece: Piece, heldBytes: Long): Double = {
     val missing = math.max(piece.wantedBytes - heldBytes, 0).toDouble
@@ -68,12 +65,14 @@ final private[placement] class Loads(executors: Array[LiveExecutor], rules: Plac
     typicalBytes = coldBytes / math.max(coldPieces, 1)
     meanWork = (all.map(e => work(e) * cores(e)).sum + coldSeconds) / all.map(cores).sum
     targetFill = (all.map(fills).sum + coldBytes) / all.map(capacities).sum
-    unclaimedRoom = used
-      .filter(hasRoom)
-      .map(e => capacities(e) * Loads.FullAt - fills(e))
-      .sum
     executors.indices.foreach(update)
   }
+
+  /** Free bytes of the pools that take pieces without displacing anything. */
+  def freeBytes: Double = executors.indices
+    .filter(e => idle(e) && hasRoom(e))
+    .map(e => capacities(e) * Loads.FullAt - fills(e))
+    .sum
 
   /**
    * Whether a piece had better be cached elsewhere than where it belongs, because that pool is full
@@ -82,9 +81,11 @@ final private[placement] class Loads(executors: Array[LiveExecutor], rules: Plac
    * @param missing wanted bytes that are not held where it belongs
    */
   def isCrowdedOut(executor: Int, missing: Double, wanted: Double): Boolean =
-    missing > Loads.MuchMissing * wanted && !takes(
-      executor,
-      missing - planned(executor)) && isRoomFor(wanted)
+    missing > Loads.MuchMissing * wanted && displaces(executor, missing) && isRoomFor(wanted)
+
+  /** Whether bytes displace others in a pool, by what is known to be there. */
+  def displaces(executor: Int, bytes: Double): Boolean =
+    bytes > 0 && !takes(executor, bytes - planned(executor))
 
   /** Takes note that what an executor holds of a piece will not be asked for there again. */
   def leave(executor: Int, heldBytes: Long): Unit = {

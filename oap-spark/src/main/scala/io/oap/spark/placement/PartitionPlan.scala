@@ -36,7 +36,7 @@ private[spark] final class PartitionPlan(
   def of(partitions: Seq[FilePartition]): Array[InputPartition] = {
     val ranges = filesOf(partitions).flatMap(rangesOf).toArray
     val pieces = ranges.map(_.piece)
-    val placed = Placement.place(pieces, executors, rules)
+    val placed = Placement.place(pieces, executors, rules, scan.expectedRoomBytes)
     if (rules.usesResidency) {
       scan.settle(pieces, placed)
     }

@@ -27,11 +27,17 @@ object Placement {
    * Places the pieces of one scan.
    *
    * @param executors those of the [[DirectoryScan]] that the pieces come from, in the same order
+   * @param expectedRoomBytes free bytes of pools that are expected to join soon: cold pieces that
+   *     find no room wait for these, and displace nothing until then
    */
-  def place(pieces: Array[Piece], executors: Array[LiveExecutor], rules: PlacementRules): Placed = {
+  def place(
+      pieces: Array[Piece],
+      executors: Array[LiveExecutor],
+      rules: PlacementRules,
+      expectedRoomBytes: Long = 0): Placed = {
     val placed = Placed(Array.fill(pieces.length)(-1), new Array[Boolean](pieces.length))
     if (executors.nonEmpty) {
-      val placing = new Placing(pieces, executors, rules, placed)
+      val placing = new Placing(pieces, executors, rules, expectedRoomBytes, placed)
       placing.placeThoseThatBelong()
       placing.placeCold()
       placing.relieveOverloaded()
@@ -45,6 +51,7 @@ final private class Placing(
     pieces: Array[Piece],
     executors: Array[LiveExecutor],
     rules: PlacementRules,
+    expectedRoomBytes: Long,
     placed: Placed) {
   private val loads = new Loads(executors, rules)
   private val places = placed.executors
@@ -52,8 +59,11 @@ final private class Placing(
   def placeThoseThatBelong(): Unit = if (rules.usesResidency)
     for (i <- pieces.indices) {
       val owner = belongsTo(pieces(i))
-      if (owner >= 0) give(i, owner, isGuest = false)
+      if (owner >= 0) give(i, owner, expectedRoomBytes > 0 && isTooMuch(pieces(i), owner))
     }
+
+  private def isTooMuch(piece: Piece, owner: Int): Boolean =
+    loads.displaces(owner, (piece.wantedBytes - held(piece, owner)).toDouble)
 
   def placeCold(): Unit = {
     val cold = pieces.indices.filter(places(_) < 0)
@@ -62,14 +72,15 @@ final private class Placing(
     if (rules.usesHash) {
       val rendezvous = new Rendezvous(executors.map(_.id), loads.weights)
       val near = new NearExecutors(executors)
+      var unclaimedRoom = loads.freeBytes + expectedRoomBytes
       for (i <- cold) {
         val piece = pieces(i)
         val key = Mixing.pieceKey(piece.file, piece.position)
         val chosen = rendezvous.first(key, loads.tiers, near.of(piece.hosts))
         if (chosen >= 0) {
-          val waitsForRoom = loads.tiers(chosen) >= Loads.WithoutRoom && loads.unclaimedRoom > 0
-          loads.unclaimedRoom -= piece.wantedBytes
-          give(i, chosen, waitsForRoom || isHeldWhereBusy(piece))
+          val waitsForRoom = loads.tiers(chosen) >= Loads.WithoutRoom && unclaimedRoom > 0
+          unclaimedRoom -= piece.wantedBytes
+          give(i, chosen, rules.usesResidency && (waitsForRoom || isHeldWhereBusy(piece)))
         }
       }
     }
@@ -143,19 +154,23 @@ final private class Placing(
     else mostHeld(piece, h => if (loads.isIdle(h.executor)) h.anyBytes else 0)
   }
 
-  /** The executor that holds most by this measure; of equal ones the home, then the first. */
+  /**
+   * The executor that holds most by this measure; or, of those that hold at least half as much, the
+   * one that holds most of all columns: if a row group's columns have come to lie here and there,
+   * they are brought together, and what is held twice is used in one place and evicted in the
+   * other. Of equal ones the home, then the first.
+   */
   private def mostHeld(piece: Piece, bytes: Holding => Long): Int = {
-    var found = -1
-    var most = 0L
-    for (holding <- piece.holdings) {
-      val here = bytes(holding)
-      if (here > most || (here == most && here > 0 && holding.executor == piece.home)) {
-        found = holding.executor
-        most = here
-      }
-    }
-    found
+    val most = piece.holdings.map(bytes).maxOption.getOrElse(0L)
+    var found: Holding = null
+    for (holding <- piece.holdings if bytes(holding) > 0 && bytes(holding) >= most / 2)
+      if (found == null || isMore(holding, found, bytes, piece.home)) found = holding
+    if (found == null) -1 else found.executor
   }
+
+  private def isMore(a: Holding, b: Holding, bytes: Holding => Long, home: Int): Boolean =
+    if (a.anyBytes != b.anyBytes) a.anyBytes > b.anyBytes
+    else a.executor == home
 
   /** Whether what is saved by reading the held bytes there takes longer than to wait for it. */
   private def isWorthWaiting(holding: Holding): Boolean = {
@@ -163,7 +178,7 @@ final private class Placing(
     wait <= 0 || holding.wantedBytes / rules.loadBytesPerSecond > wait
   }
 
-  private def isHeldWhereBusy(piece: Piece): Boolean = rules.usesResidency &&
+  private def isHeldWhereBusy(piece: Piece): Boolean =
     piece.holdings.exists { h =>
       val wait = executors(h.executor).waitSeconds
       wait > 0 && !wait.isInfinite && h.wantedBytes * 2 >= piece.wantedBytes

@@ -70,7 +70,7 @@ final class SimulatedCluster(
     val scan = directory.scan(query.columns.map(c => s"c$c"), isCaseSensitive = true)
     val parts = query.files.flatMap(file => piecesOf(scan, query, file))
     val pieces = parts.map(_._1)
-    val placed = Placement.place(pieces, scan.executors, rules)
+    val placed = Placement.place(pieces, scan.executors, rules, scan.expectedRoomBytes)
     scan.settle(pieces, placed)
     var wanted, hit = 0L
     for (i <- pieces.indices; rowGroup <- parts(i)._2) {
