@@ -1,0 +1,145 @@
+"""HDFS beside the workers: a NameNode and one DataNode on each worker's host, as real processes.
+
+Spark brings only the client of Hadoop; the servers of the same version come from Maven Central.
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import processes
+
+HERE = Path(__file__).resolve().parent
+DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
+SERVERS = "org.apache.hadoop.hdfs.server"
+# Above the port of Spark's master. Data nodes on the loopback need different ports: all register
+# with the address that the name node sees, 127.0.0.1.
+RPC_FROM_PORT, WEB_FROM_PORT, DATA_FROM_PORT = 1004, 1005, 1010
+# Two copies of a block: enough that a dead worker loses none, few enough that hosts differ.
+COPIES = 2
+
+
+def copies(cluster):
+    """Of each block; the client asks for it."""
+    return min(COPIES, cluster.settings["workers"])
+
+
+def start_name_node(cluster):
+    """Formats a new file system and starts its name node; returns what the state keeps of it."""
+    host, port = cluster.hosts.driver, cluster.settings["port"]
+    made = {
+        "url": f"hdfs://{host}:{port + RPC_FROM_PORT}",
+        "class_path": _class_path(cluster),
+    }
+    settings = {
+        "dfs.namenode.rpc-address": f"{host}:{port + RPC_FROM_PORT}",
+        "dfs.namenode.http-address": f"{host}:{port + WEB_FROM_PORT}",
+        "dfs.namenode.name.dir": (cluster.home / "hdfs" / "names").as_uri(),
+        "dfs.namenode.datanode.registration.ip-hostname-check": "false",
+        "dfs.permissions.enabled": "false",
+        "dfs.replication": str(copies(cluster)),
+        # A data node that is gone counts as dead after 2 * this + 10 heartbeats.
+        "dfs.namenode.heartbeat.recheck-interval": "5000",
+        "dfs.heartbeat.interval": "1",
+    }
+    conf = _write_conf(cluster, "namenode", made["url"], settings)
+    program = f"{SERVERS}.namenode.NameNode"
+    format_it = _command(cluster, 0, made, conf, [program, "-format", "-nonInteractive"])
+    done = subprocess.run(format_it, capture_output=True, text=True, env=cluster.environment())
+    if done.returncode != 0:
+        sys.exit(f"the name node cannot be formatted: {(done.stdout + done.stderr)[-2000:]}")
+    made["process"] = processes.spawn(
+        _command(cluster, 0, made, conf, [program]),
+        cluster.log("namenode"),
+        cluster.environment(),
+        cluster.home,
+    )
+    return made
+
+
+def start_data_node(cluster, worker):
+    """Starts the data node of a worker's host; returns its process."""
+    known, host, number = cluster.state["hdfs"], worker["host"], worker["number"]
+    name = f"datanode{number}"
+    settings = {
+        "dfs.namenode.rpc-address": known["url"].removeprefix("hdfs://"),
+        "dfs.datanode.data.dir": (cluster.home / "hdfs" / name).as_uri(),
+        "dfs.datanode.hostname": host,
+        "dfs.datanode.address": f"{host}:{cluster.settings['port'] + DATA_FROM_PORT + number}",
+        "dfs.datanode.ipc.address": f"{host}:0",
+        "dfs.datanode.http.address": f"{host}:0",
+        "dfs.datanode.use.datanode.hostname": "true",
+        "dfs.heartbeat.interval": "1",
+    }
+    conf = _write_conf(cluster, name, known["url"], settings)
+    words = _command(cluster, number, known, conf, [f"{SERVERS}.datanode.DataNode"])
+    return processes.spawn(words, cluster.log(name), cluster.environment(), cluster.home)
+
+
+def missing(cluster):
+    """What still has to come up, in words; None when all data nodes are there."""
+    host, port = cluster.hosts.driver, cluster.settings["port"] + WEB_FROM_PORT
+    page = f"http://{host}:{port}/jmx?qry=Hadoop:service=NameNode,name="
+    try:
+        nodes = cluster.hosts.get_json(page + "FSNamesystemState")["beans"]
+        info = cluster.hosts.get_json(page + "NameNodeInfo")["beans"]
+    except OSError:
+        return "answer from the name node"
+    if not nodes or not info or info[0]["Safemode"]:
+        return "name node that is ready"
+    wanted, there = len(cluster.workers), nodes[0]["NumLiveDataNodes"]
+    return f"data node {there + 1} of {wanted}" if there < wanted else None
+
+
+def _class_path(cluster):
+    for jar in (cluster.spark_home / "jars").glob("hadoop-client-api-*.jar"):
+        version = jar.stem.removeprefix("hadoop-client-api-")
+    listed = cluster.home.parent / f"hdfs-{version}.classpath"
+    if not listed.exists() or not all(map(_exists, listed.read_text(encoding="utf-8").split(":"))):
+        if not shutil.which("mvn"):
+            sys.exit("missing: mvn: Debian package maven")
+        print(f"fetching HDFS {version} ...", file=sys.stderr)
+        made = listed.with_suffix(".new")
+        words = ["mvn", "-q", "-B", "-f", str(HERE / "hdfs.pom.xml")]
+        words += [f"{DEPENDENCY_PLUGIN}:build-classpath", f"-Dhadoop.version={version}"]
+        subprocess.run([*words, f"-Dmdep.outputFile={made}", "-Dmdep.pathSeparator=:"], check=True)
+        made.rename(listed)
+    return listed.read_text(encoding="utf-8").strip()
+
+
+def _exists(name):
+    return Path(name.strip()).exists()
+
+
+def _write_conf(cluster, name, url, settings):
+    folder = cluster.conf / name
+    # The servers do not start without folders for their web pages; the pages are not published.
+    for pages in ("hdfs", "datanode", "static"):
+        (folder / "webapps" / pages).mkdir(parents=True, exist_ok=True)
+    _write_xml(folder / "core-site.xml", {"fs.defaultFS": url})
+    _write_xml(folder / "hdfs-site.xml", settings)
+    lines = [
+        "log4j.rootLogger=INFO,stderr",
+        "log4j.appender.stderr=org.apache.log4j.ConsoleAppender",
+        "log4j.appender.stderr.target=System.err",
+        "log4j.appender.stderr.layout=org.apache.log4j.PatternLayout",
+        "log4j.appender.stderr.layout.ConversionPattern=%d %p %c{1}: %m%n",
+    ]
+    (folder / "log4j.properties").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+def _write_xml(file, settings):
+    lines = [
+        f"<property><name>{name}</name><value>{value}</value></property>"
+        for name, value in settings.items()
+    ]
+    text = "\n".join(["<configuration>", *lines, "</configuration>"]) + "\n"
+    file.write_text(text, encoding="utf-8")
+
+
+def _command(cluster, number, known, conf, words):
+    java = ["java", "-Xmx256m", "-XX:+UseSerialGC", "--add-opens=java.base/java.lang=ALL-UNNAMED"]
+    java += ["-cp", f"{conf}:{known['class_path']}", *words]
+    return cluster.hosts.command(number, java)

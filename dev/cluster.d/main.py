@@ -1,0 +1,200 @@
+"""A Spark cluster of real processes on this machine: Spark's own standalone master and workers, each
+executor with a pool of its own.
+
+Everything is kept in .cache/cluster of the checkout. Workers are hosts of their own: 127.0.0.2 and so
+on, or, with --netns, network namespaces.
+"""
+
+import argparse
+import os
+import re
+import signal
+import sys
+from pathlib import Path
+
+import processes
+from cluster import Cluster, locked
+
+# Commands that start nothing need no Spark, and answer at once.
+LIGHT = ("stop", "status", "kill", "pause", "resume")
+
+
+def size(text):
+    if not re.fullmatch(r"[1-9][0-9]*[kmgtKMGT]", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is no size such as 512m or 2g")
+    return text
+
+
+def number(least, most):
+    def parse(text):
+        if not re.fullmatch(r"[0-9]{1,6}", text) or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"'{text}' is no number from {least} to {most}")
+        return int(text)
+
+    return parse
+
+
+def parser():
+    made = argparse.ArgumentParser(
+        prog="dev/cluster",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    commands = made.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    def command(name, words):
+        return commands.add_parser(name, help=words, description=words, allow_abbrev=False)
+
+    _start_options(command("start", "start a cluster and wait for it; again: what is missing of it"))
+    command("stop", "end it; nothing is left but the logs, in .cache/cluster/logs")
+    command("status", "print workers, executors, cores, memory and applications")
+    kill = command("kill", "kill -9 the executors of a worker, which then starts new ones")
+    kill.add_argument("worker", metavar="WORKER", help="name, number or host of the worker")
+    kill.add_argument("--worker", action="store_true", dest="whole",
+                      help="also the worker itself, first, so that no executor comes back")
+    command("add", "start one worker more and wait for it")
+    for name, words in (
+        ("pause", "stop the executors of a worker from running on (SIGSTOP)"),
+        ("resume", "let the paused executors of a worker go on (SIGCONT)"),
+    ):
+        command(name, words).add_argument("worker", metavar="WORKER", help="name, number or host")
+    command("submit", "spark-submit to this cluster, from the host of its driver; "
+            "all that follows are arguments of spark-submit")
+    return made
+
+
+def _start_options(start):
+    add = start.add_argument
+    add("--workers", type=number(1, 50), default=3, metavar="N", help="workers (default 3)")
+    add("--executor-memory", type=size, default="1g", metavar="SIZE",
+        help="Java heap of each executor (default 1g)")
+    add("--executor-cores", type=number(1, 64), default=1, metavar="N",
+        help="tasks that an executor runs at a time (default 1)")
+    add("--executors-per-worker", type=number(1, 20), default=1, metavar="N",
+        help="executors on each host (default 1)")
+    add("--pool-size", type=size, default="512m", metavar="SIZE",
+        help="pool of each executor, unless the application says otherwise (default 512m)")
+    add("--hdfs", action="store_true", help="also HDFS: a NameNode, and a DataNode on each worker's host")
+    add("--netns", action="store_true",
+        help="hosts are network namespaces with names of their own (root, iproute2)")
+    add("--port", type=number(1024, 60000), default=7077, metavar="N",
+        help="port of the master (default 7077); its web page is 1003 above")
+
+
+def start(asked):
+    settings = {k: v for k, v in vars(asked).items() if k not in ("command", "needs")}
+    with locked():
+        found = Cluster.start(settings)
+    print_status(found)
+
+
+def stop(_):
+    with locked():
+        found = Cluster.read()
+        if found is None:
+            sys.exit("no cluster is running")
+        found.stop()
+
+
+def status(_):
+    print_status(Cluster.running())
+
+
+def print_status(found):
+    try:
+        master = found.master_state()
+    except OSError as e:
+        sys.exit(f"the master does not answer: {e}")
+    print(f"master   {found.url()}, web page http://{found.hosts.driver}:{found.ui_port()}")
+    if found.state["hdfs"]:
+        print(f"hdfs     {found.state['hdfs']['url']}")
+    registered = {one["host"]: one for one in master["workers"] if one["state"] == "ALIVE"}
+    for one in found.workers:
+        known = registered.get(one["host"])
+        if not processes.is_alive(one["process"]):
+            what = "gone"
+        elif known is None:
+            what = "not registered"
+        else:
+            what = f"{known['coresused']} of {known['cores']} cores, " \
+                f"{known['memoryused']} of {known['memory']} MiB used"
+        print(f"{one['name']:8} {one['host']}: pid {one['process']['pid']}, {what}")
+        for executor in processes.executors(one["process"]):
+            paused = ", paused" if processes.is_paused(executor["pid"]) else ""
+            print(f"         executor {executor['executor']} of {executor['app']}: "
+                  f"pid {executor['pid']}{paused}")
+    for app in master["activeapps"]:
+        print(f"application {app['id']}: {app['name']}, {app['state'].lower()}, "
+              f"{app['cores']} cores")
+
+
+def kill(asked):
+    with locked():
+        found = Cluster.running()
+        hit = found.kill(found.worker(asked.worker), asked.whole)
+    _say("killed", hit)
+
+
+def add(_):
+    with locked():
+        found = Cluster.running()
+        one = found.add()
+        found.wait()
+    print(f"{one['name']} {one['host']}: pid {one['process']['pid']}")
+
+
+def pause(asked):
+    with locked():
+        found = Cluster.running()
+        hit = found.signal_executors(found.worker(asked.worker), signal.SIGSTOP)
+    _say("paused", hit)
+
+
+def resume(asked):
+    with locked():
+        found = Cluster.running()
+        hit = found.signal_executors(found.worker(asked.worker), signal.SIGCONT)
+    _say("resumed", hit)
+
+
+def _say(what, hit):
+    for one in hit:
+        print(f"{what} executor {one['executor']} of {one['app']}, pid {one['pid']}")
+    if not hit:
+        print(f"no executor was {what}: the worker had none")
+
+
+def submit(asked):
+    found = Cluster.running()
+    program = str(Path(os.environ["SPARK_HOME"]) / "bin" / "spark-submit")
+    words = found.hosts.command(0, [program, *asked.arguments])
+    os.execvpe(words[0], words, found.environment())
+
+
+COMMANDS = {
+    "start": start, "stop": stop, "status": status, "kill": kill, "add": add,
+    "pause": pause, "resume": resume, "submit": submit,
+}  # fmt: skip
+
+
+def parse(words):
+    if words[:1] == ["submit"] and "--help" not in words:
+        return argparse.Namespace(command="submit", arguments=words[1:])
+    return parser().parse_args(words)
+
+
+def main():
+    words = sys.argv[1:]
+    if words[:1] != ["--needs"]:
+        asked = parse(words)
+        COMMANDS[asked.command](asked)
+    elif "--help" in words or "-h" in words:
+        # The script that asks wants one word; it asks for the text itself.
+        print("help")
+    else:
+        print("nothing" if parse(words[1:]).command in LIGHT else "spark")
+
+
+if __name__ == "__main__":
+    main()
