@@ -17,15 +17,12 @@ object CacheControl {
    * @throws IllegalStateException naming the executors that could not be reached within a minute
    */
   def clear(spark: SparkSession): Unit = {
-    val context = spark.sparkContext
-    val before = EveryExecutor.hosts(context).keySet
-    val reached = EveryExecutor.ask(context, Patience)(() => ExecutorCache.clear()).keySet
-    // One that is gone has nothing to empty.
-    val left = before.intersect(EveryExecutor.hosts(context).keySet) -- reached
+    val answers = EveryExecutor.ask(spark.sparkContext, Patience)(() => ExecutorCache.clear())
+    val left = answers.collect { case (executor, _, None) => executor }
     if (left.nonEmpty) {
       throw new IllegalStateException(
-        s"The column cache of executor ${left.toSeq.sorted.mkString(", ")} was not emptied: " +
-          "the executor ran no task of ours. It may be busy; try again.")
+        s"The column cache of executor ${left.mkString(", ")} was not emptied: " +
+          EveryExecutor.NoAnswer)
     }
   }
 

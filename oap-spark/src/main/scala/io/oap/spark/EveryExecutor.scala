@@ -12,8 +12,11 @@ import org.apache.spark.{SparkContext, SparkEnv}
 /** Has every executor of an application answer a question, by a task that runs on it. */
 private[spark] object EveryExecutor {
 
+  /** Why there is no answer. */
+  val NoAnswer = "it ran no task of ours in time; it may be busy"
+
   /** Ids of the executors that are alive now, each with its host. */
-  def hosts(context: SparkContext): Map[String, String] =
+  private def hosts(context: SparkContext): Map[String, String] =
     SparkInternals.executors(context).asScala.map(e => e.id -> e.host).toMap
 
   /**
@@ -23,11 +26,12 @@ private[spark] object EveryExecutor {
    * that have not answered by then are asked again, until the patience ends.
    *
    * @param question runs on the executors, more than once on some
-   * @return the answers by executor; without those that were too busy, or are gone
+   * @return id and host of all that are alive in the end, in order, with their answers; nothing
+   *     from those that were too busy
    * @throws org.apache.spark.SparkException when the question fails
    */
   def ask[T: ClassTag](context: SparkContext, patience: FiniteDuration)(
-      question: () => T): Map[String, T] = {
+      question: () => T): Seq[(String, String, Option[T])] = {
     val answers = new ConcurrentHashMap[String, T]
     val deadline = patience.fromNow
     var left = hosts(context)
@@ -35,7 +39,10 @@ private[spark] object EveryExecutor {
       askOnce(context, left, deadline, question, answers)
       left = hosts(context).filterNot { case (id, _) => answers.containsKey(id) }
     }
-    answers.asScala.toMap
+    // One that is gone is none of all.
+    hosts(context).toSeq
+      .map { case (id, host) => (id, host, Option(answers.get(id))) }
+      .sortBy { case (id, _, _) => (id.length, id) }
   }
 
   private def askOnce[T: ClassTag](

@@ -6,7 +6,7 @@ import org.apache.spark.SparkEnv
 
 import io.oap.cache.{CacheCounters, ColumnCache}
 import io.oap.cache.pool.{NativeLibrary, PoolOptions, PoolStats}
-import io.oap.spark.ExecutorCache
+import io.oap.spark.{EveryExecutor, ExecutorCache}
 
 /**
  * What the column cache of one process is and has done.
@@ -80,7 +80,7 @@ private[status] object ExecutorReport {
     executor,
     host,
     Unreached,
-    Some("it ran no task of ours in time; it may be busy"),
+    Some(EveryExecutor.NoAnswer),
     None,
     ReaderTotals(0, 0, 0, 0, 0, 0))
 

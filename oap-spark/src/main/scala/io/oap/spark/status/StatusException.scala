@@ -11,6 +11,37 @@ private[status] object StatusException {
     "Nothing in the catalog <catalog> can be created, changed or dropped.",
     "catalog" -> catalog)
 
+  def routineNotFound(name: String): AnalysisException =
+    new AnalysisException("ROUTINE_NOT_FOUND", Map("routineName" -> name))
+
+  def pathNotFound(path: String): AnalysisException =
+    new AnalysisException("PATH_NOT_FOUND", Map("path" -> path))
+
+  def notParquet(table: String): AnalysisException = make(
+    "OAP_NOT_PARQUET",
+    "0A000",
+    "The table <table> is none of Parquet files that the column cache serves.",
+    "table" -> table)
+
+  /** @param expected what would have been right, as the end of a sentence */
+  def invalidArgument(procedure: String, argument: String, expected: String): AnalysisException =
+    make(
+      "OAP_INVALID_ARGUMENT",
+      "22023",
+      "The argument <argument> of <procedure> is not valid: <expected>.",
+      "procedure" -> procedure,
+      "argument" -> argument,
+      "expected" -> expected
+    )
+
+  /** No executor could do what was asked of all. */
+  def refused(procedure: String, reason: String): AnalysisException = make(
+    "OAP_REFUSED",
+    "58000",
+    "No executor could do <procedure>: <reason>.",
+    "procedure" -> procedure,
+    "reason" -> reason)
+
   private def make(
       condition: String,
       sqlState: String,

@@ -4,13 +4,14 @@ import java.util.{Collections, Map => JavaMap}
 
 import org.apache.spark.sql.catalyst.analysis.{NoSuchNamespaceException, NoSuchTableException}
 import org.apache.spark.sql.connector.catalog._
+import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
- * The catalog `oap`: what the column cache is and does, as tables in the namespace `system`. Nothing
- * in it can be created, changed or dropped.
+ * The catalog `oap`: what the column cache is and does, as tables in the namespace `system`, and
+ * what it can be told to do, as procedures there. Nothing in it can be created, changed or dropped.
  */
-class SystemCatalog extends TableCatalog with SupportsNamespaces {
+class SystemCatalog extends TableCatalog with SupportsNamespaces with ProcedureCatalog {
   import SystemCatalog._
 
   private var catalogName = Name
@@ -32,6 +33,19 @@ class SystemCatalog extends TableCatalog with SupportsNamespaces {
       .find(table => isSystem(identifier.namespace) && isSame(table.shortName, identifier.name))
       .getOrElse(throw new NoSuchTableException(catalogName +: identifier.namespace.toSeq :+
         identifier.name))
+
+  override def listProcedures(namespace: Array[String]): Array[Identifier] = {
+    loadNamespaceMetadata(namespace)
+    SystemProcedures.all.map(one => Identifier.of(Array(Namespace), one.name)).toArray
+  }
+
+  override def loadProcedure(identifier: Identifier): UnboundProcedure =
+    SystemProcedures.all
+      .find(one => isSystem(identifier.namespace) && isSame(one.name, identifier.name))
+      .getOrElse {
+        val parts = catalogName +: identifier.namespace.toSeq :+ identifier.name
+        throw StatusException.routineNotFound(parts.map(part => s"`$part`").mkString("."))
+      }
 
   override def listNamespaces(): Array[Array[String]] = Array(Array(Namespace))
 

@@ -42,16 +42,7 @@ private[status] final class SystemTable[A](
   override def capabilities(): JavaSet[TableCapability] = EnumSet.of(TableCapability.BATCH_READ)
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
-    () =>
-      LocalRows(
-        name(),
-        StructType(columnsOfRecord.map { column =>
-          StructField(column.name, column.dataType).withComment(column.comment)
-        }),
-        () => rows(SparkSession.active))
-
-  private def rows(session: SparkSession): Seq[Row] =
-    records(session).map(record => Row.fromSeq(columnsOfRecord.map(_.value(record))))
+    () => LocalRows.of(name(), columnsOfRecord, () => records(SparkSession.active))
 }
 
 /** Rows that the driver has, as the scan of a table or the result of a procedure. */
@@ -65,4 +56,20 @@ private[status] final case class LocalRows(
     val convert = CatalystTypeConverters.createToCatalystConverter(readSchema)
     content().map(convert(_).asInstanceOf[InternalRow]).toArray
   }
+}
+
+private[status] object LocalRows {
+
+  /** @param records called when the rows are asked for */
+  def of[A](
+      description: String,
+      columns: Seq[SystemColumn[A]],
+      records: () => Seq[A]): LocalRows =
+    LocalRows(
+      description,
+      StructType(columns.map { column =>
+        StructField(column.name, column.dataType).withComment(column.comment)
+      }),
+      () => records().map(record => Row.fromSeq(columns.map(_.value(record))))
+    )
 }

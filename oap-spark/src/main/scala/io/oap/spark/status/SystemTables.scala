@@ -109,13 +109,9 @@ private[status] object SystemTables {
       comment,
       report => if (report.state == ExecutorReport.Unreached) null else value(report.counters))
 
-  private def reports(session: SparkSession): Seq[ExecutorReport] = {
-    val context = session.sparkContext
-    val answers = EveryExecutor.ask(context, Patience)(() => ExecutorReport.here())
-    val silent = EveryExecutor.hosts(context) -- answers.keys
-    val reports = answers.values.toSeq ++ silent.map { case (id, host) =>
-      ExecutorReport.unreached(id, host)
+  private def reports(session: SparkSession): Seq[ExecutorReport] =
+    EveryExecutor.ask(session.sparkContext, Patience)(() => ExecutorReport.here()).map {
+      case (_, _, Some(report)) => report
+      case (executor, host, None) => ExecutorReport.unreached(executor, host)
     }
-    reports.sortBy(report => (report.executor.length, report.executor))
-  }
 }

@@ -1,0 +1,73 @@
+package io.oap.spark.status
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.{classic, SparkSession}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.datasources._
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetTable
+
+/** Turns what users name into paths as the executors know them: fully qualified. */
+private[status] object FilePaths {
+
+  /**
+   * The folders and files in which a table lies, or all tables that a view reads.
+   *
+   * @throws org.apache.spark.sql.AnalysisException when there is no such table, or one that has
+   *     other than Parquet files
+   */
+  def ofTable(session: SparkSession, table: String): Seq[String] = {
+    val roots = session.table(table).queryExecution.analyzed.collectLeaves().map(paths)
+    if (roots.isEmpty || roots.exists(_.isEmpty)) {
+      throw StatusException.notParquet(table)
+    }
+    withoutNested(roots.flatten.flatten.map(qualified(session, _)).distinct)
+  }
+
+  /**
+   * A path as the user wrote it.
+   *
+   * @throws org.apache.spark.sql.AnalysisException when there is nothing
+   */
+  def ofPath(session: SparkSession, path: String): String = {
+    if (path.trim.isEmpty) {
+      throw StatusException.pathNotFound(path)
+    }
+    val found = new Path(path)
+    if (!found.getFileSystem(hadoopConf(session)).exists(found)) {
+      throw StatusException.pathNotFound(path)
+    }
+    qualified(session, found)
+  }
+
+  /** Where a relation of Parquet files lies; nothing for other relations. */
+  private def paths(relation: LogicalPlan): Option[Seq[Path]] = relation match {
+    case LogicalRelation(files: HadoopFsRelation, _, _, _, _)
+        if files.fileFormat.isInstanceOf[ParquetFileFormat] =>
+      files.location match {
+        // Partitions may lie elsewhere than their table.
+        case index: CatalogFileIndex =>
+          Some(index.rootPaths ++ index.filterPartitions(Nil).rootPaths)
+        case index => Some(index.rootPaths)
+      }
+    case DataSourceV2Relation(table: ParquetTable, _, _, _, _, _) =>
+      Some(table.fileIndex.rootPaths)
+    case _ => None
+  }
+
+  /** Leaves out what lies in a folder that is among them. */
+  private def withoutNested(paths: Seq[String]): Seq[String] = {
+    val all = paths.toSet
+    paths.filterNot { path =>
+      Iterator.iterate(new Path(path).getParent)(_.getParent).takeWhile(_ != null)
+        .exists(folder => all(folder.toString))
+    }
+  }
+
+  private def qualified(session: SparkSession, path: Path): String =
+    path.getFileSystem(hadoopConf(session)).makeQualified(path).toString
+
+  private def hadoopConf(session: SparkSession) =
+    session.asInstanceOf[classic.SparkSession].sessionState.newHadoopConf()
+}

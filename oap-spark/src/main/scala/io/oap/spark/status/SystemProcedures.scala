@@ -1,0 +1,125 @@
+package io.oap.spark.status
+
+import java.util.{Collections, Iterator => JavaIterator}
+
+import scala.concurrent.duration._
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.catalog.procedures._
+import org.apache.spark.sql.connector.read.Scan
+import org.apache.spark.sql.types._
+
+import io.oap.common.OapConfig
+import io.oap.spark.EveryExecutor
+
+/**
+ * A procedure of `oap.system`. It checks its arguments before it does anything.
+ *
+ * @param run does it and gives the rows to show
+ */
+private[status] final class SystemProcedure(
+    override val name: String,
+    override val description: String,
+    declared: Seq[ProcedureParameter],
+    run: (SparkSession, InternalRow) => LocalRows)
+    extends UnboundProcedure
+    with BoundProcedure {
+
+  override def bind(inputType: StructType): BoundProcedure = this
+
+  override def parameters(): Array[ProcedureParameter] = declared.toArray
+
+  override def isDeterministic: Boolean = false
+
+  override def call(input: InternalRow): JavaIterator[Scan] =
+    Collections.singleton[Scan](run(SparkSession.active, input)).iterator
+}
+
+/** The procedures of `oap.system`. */
+private[status] object SystemProcedures {
+
+  /** How long an executor that is busy has to do its part. */
+  private val Patience = 60.seconds
+
+  def all: Seq[SystemProcedure] = Seq(clear, resize)
+
+  private val clear = new SystemProcedure(
+    "clear",
+    "Drops what the column cache holds of a table, of the files under a path, or all of it",
+    Seq(
+      optional("table", StringType, "a table or view: the files that it reads"),
+      optional("path", StringType, "a file or a folder")),
+    (session, input) => {
+      val what = (text(input, 0), text(input, 1)) match {
+        case (None, None) => None
+        case (Some(table), None) => Some(FilePaths.ofTable(session, table))
+        case (None, Some(path)) => Some(Seq(FilePaths.ofPath(session, path)))
+        case _ =>
+          throw StatusException.invalidArgument("clear", "path", "give a table or a path, not both")
+      }
+      val answers =
+        EveryExecutor.ask(session.sparkContext, Patience)(() => ExecutorCommands.clear(what))
+      LocalRows.of(
+        "clear",
+        Seq[SystemColumn[(String, String, Option[Dropped])]](
+          SystemColumn("executor_id", StringType, "Spark's id of the executor", _._1),
+          SystemColumn("chunks", LongType, "column chunks dropped", of(_)(_.chunks)),
+          SystemColumn("bytes", LongType, "their bytes", of(_)(_.bytes)),
+          SystemColumn("why", StringType, "why nothing was done", of(_)(_ => null, noAnswer))
+        ),
+        () => answers
+      )
+    }
+  )
+
+  private val resize = new SystemProcedure(
+    "resize",
+    "Changes the capacity of the pools of the executors that are there now; bytes for each",
+    Seq(ProcedureParameter.in("bytes", LongType).comment("capacity of each pool").build()),
+    (session, input) => {
+      val bytes = if (input.isNullAt(0)) -1 else input.getLong(0)
+      if (!OapConfig.POOL_SIZE.allows(bytes.toString)) {
+        throw StatusException.invalidArgument(
+          "resize",
+          "bytes",
+          s"expected ${OapConfig.POOL_SIZE.allowed}")
+      }
+      val answers =
+        EveryExecutor.ask(session.sparkContext, Patience)(() => ExecutorCommands.resize(bytes))
+      val refusals = answers.map { case (_, _, answer) => answer.fold(noAnswer)(_.why.orNull) }
+      if (refusals.nonEmpty && refusals.forall(_ != null)) {
+        throw StatusException.refused("resize", refusals.head)
+      }
+      LocalRows.of(
+        "resize",
+        Seq[SystemColumn[(String, String, Option[Resized])]](
+          SystemColumn("executor_id", StringType, "Spark's id of the executor", _._1),
+          SystemColumn(
+            "capacity_bytes",
+            LongType,
+            "capacity of its pool now",
+            of(_)(_.capacityBytes.map(Long.box).orNull)),
+          SystemColumn(
+            "why",
+            StringType,
+            "why it is as before",
+            of(_)(_.why.orNull, noAnswer))
+        ),
+        () => answers
+      )
+    }
+  )
+
+  private def noAnswer: String = EveryExecutor.NoAnswer
+
+  /** A value of an executor's answer, or another where there is none. */
+  private def of[A](record: (String, String, Option[A]))(value: A => Any, silent: Any = null): Any =
+    record._3.fold(silent)(value)
+
+  private def optional(name: String, dataType: DataType, comment: String): ProcedureParameter =
+    ProcedureParameter.in(name, dataType).defaultValue("NULL").comment(comment).build()
+
+  private def text(input: InternalRow, index: Int): Option[String] =
+    if (input.isNullAt(index)) None else Some(input.getUTF8String(index).toString)
+}
