@@ -30,6 +30,15 @@ final class CachedParquetTable(
       parquet.userSpecifiedSchema,
       parquet.fallbackFileFormat) {
 
+  /** What people call it: its name in a catalog, or else its paths, of many the first. */
+  def label: String =
+    if (statistics.isDefined && name != "parquet") name
+    else {
+      val all = fileIndex.rootPaths
+      val rest = if (all.size > 3) s" and ${all.size - 3} more" else ""
+      all.take(3).mkString(", ") + rest
+    }
+
   override lazy val fileIndex: PartitioningAwareFileIndex = files()
   override lazy val dataSchema: StructType = dataColumns
   override lazy val schema: StructType = allColumns

@@ -22,6 +22,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.oap.common.OapConfig
 import io.oap.spark.placement.Cluster
+import io.oap.spark.status.TablesRead
 
 /**
  * Turns the Parquet relations of a plan into relations whose scan reads through the column cache.
@@ -104,6 +105,7 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
         fileIndex(files.location).map { index =>
           relation.catalogTable.foreach(
             Cluster.of(session.sparkContext).removedFiles.tableIsRead)
+          TablesRead.isRead(relation.catalogTable, files.location.rootPaths)
           val options = new CaseInsensitiveStringMap(files.options.asJava)
           val table = new CachedParquetTable(
             ParquetTable(
@@ -151,6 +153,7 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
             None,
             table.paths.map(new Path(_)),
             (table.options.asScala ++ relation.options.asScala).toMap) =>
+      TablesRead.isRead(None, table.fileIndex.rootPaths)
       Some(
         relation.copy(table = new CachedParquetTable(
           table,

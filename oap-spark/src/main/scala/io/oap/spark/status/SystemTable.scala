@@ -5,7 +5,7 @@ import java.util.{EnumSet, Set => JavaSet}
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
 import org.apache.spark.sql.connector.catalog.{Column, SupportsRead, Table, TableCapability}
-import org.apache.spark.sql.connector.read.{LocalScan, ScanBuilder}
+import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -42,7 +42,21 @@ private[status] final class SystemTable[A](
   override def capabilities(): JavaSet[TableCapability] = EnumSet.of(TableCapability.BATCH_READ)
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
-    () => LocalRows.of(name(), columnsOfRecord, () => records(SparkSession.active))
+    new ScanBuilder with SupportsPushDownRequiredColumns with SupportsPushDownLimit {
+      private var wanted = columnsOfRecord
+      private var most = Int.MaxValue
+
+      override def pruneColumns(schema: StructType): Unit =
+        wanted = schema.fieldNames.map(name => columnsOfRecord.find(_.name == name).get).toSeq
+
+      override def pushLimit(limit: Int): Boolean = {
+        most = limit
+        true
+      }
+
+      override def build(): Scan =
+        LocalRows.of(name(), wanted, () => records(SparkSession.active).take(most))
+    }
 }
 
 /** Rows that the driver has, as the scan of a table or the result of a procedure. */

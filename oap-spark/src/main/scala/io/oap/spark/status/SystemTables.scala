@@ -17,7 +17,7 @@ private[status] object SystemTables {
   /** How long a query waits for executors that are busy. */
   private val Patience = 10.seconds
 
-  def all: Seq[SystemTable[_]] = Seq(config, executors)
+  def all: Seq[SystemTable[_]] = Seq(config, executors, scans) ++ ResidencyTables.all
 
   /** One record for each key and the value that this session has for it. */
   private val config = new SystemTable[(ConfigEntry[_], String)](
@@ -108,6 +108,34 @@ private[status] object SystemTables {
       dataType,
       comment,
       report => if (report.state == ExecutorReport.Unreached) null else value(report.counters))
+
+  private val scans = new SystemTable[EndedScan](
+    "scans",
+    Seq[SystemColumn[EndedScan]](
+      SystemColumn("execution_id", LongType, "Spark's id of the SQL execution", _.execution),
+      SystemColumn(
+        "ended",
+        TimestampType,
+        "when the execution ended",
+        scan => new java.sql.Timestamp(scan.endedMillis)),
+      SystemColumn("table", StringType, "the table, or its paths", _.table),
+      SystemColumn("columns", ArrayType(StringType), "columns that were read", _.columns),
+      ofScan("bytes_from_pool", "bytesFromPool", "bytes taken from the pools"),
+      ofScan("bytes_from_file", "bytesFromFile", "bytes read from files"),
+      ofScan("hits", "chunksHit", "column chunks found in the pools"),
+      ofScan("misses", "chunksMissed", "column chunks loaded into the pools"),
+      ofScan("bypasses", "chunksBypassed", "column chunks read around the pools"),
+      ofScan("row_groups_pruned", "rowGroupsPruned", "row groups that no row could come from"),
+      ofScan("zones_skipped", "zonesSkipped", "zones of vector chunks that were passed over"),
+      ofScan("rows_dropped", "rowsDropped", "rows left out in the scan"),
+      ofScan("rows", "numOutputRows", "rows that the scan gave"),
+      ofScan("load_millis", "loadTime", "milliseconds that tasks spent reading files, together")
+    ),
+    session => ScanHistory.of(session.sparkContext).all
+  )
+
+  private def ofScan(name: String, metric: String, comment: String): SystemColumn[EndedScan] =
+    SystemColumn(name, LongType, comment, _.metrics.get(metric).map(Long.box).orNull)
 
   private def reports(session: SparkSession): Seq[ExecutorReport] =
     EveryExecutor.ask(session.sparkContext, Patience)(() => ExecutorReport.here()).map {

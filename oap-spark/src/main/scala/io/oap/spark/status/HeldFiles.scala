@@ -1,0 +1,84 @@
+package io.oap.spark.status
+
+import scala.jdk.CollectionConverters._
+
+import io.oap.cache.ColumnCache
+import io.oap.cache.parquet.KnownFiles.KnownFile
+import io.oap.cache.pool.PoolSnapshot.HeldKey
+import io.oap.common.ChunkKey
+import io.oap.spark.ExecutorCache
+
+/**
+ * What one executor holds of one file.
+ *
+ * @param path fully qualified
+ * @param length bytes of the file
+ * @param modificationTime milliseconds since the epoch
+ * @param leaves for each leaf column of the file, the top-level column it belongs to
+ * @param leafBytes encoded bytes of each leaf column, all row groups of the file together
+ * @param chunks what it holds
+ */
+private[status] final case class HeldFile(
+    path: String,
+    length: Long,
+    modificationTime: Long,
+    etag: String,
+    leaves: Array[String],
+    leafBytes: Array[Long],
+    chunks: Array[HeldChunk]) {
+
+  /** Which version of which file. */
+  def identity: (String, Long, Long, String) = (path, length, modificationTime, etag)
+}
+
+/**
+ * A chunk in the pool of an executor.
+ *
+ * @param leaf ordinal of its leaf column in the file
+ * @param bytes what it takes in the pool
+ * @param encodedBytes its length in the file
+ */
+private[status] final case class HeldChunk(
+    rowGroup: Int,
+    leaf: Int,
+    isVector: Boolean,
+    bytes: Long,
+    encodedBytes: Long)
+
+private[status] object HeldFiles {
+
+  /**
+   * The files of which this process holds chunks, in no order. A file that was opened long ago and
+   * forgotten, because it held nothing for a while, is left out until it is opened again.
+   */
+  def here(): Seq[HeldFile] =
+    ExecutorCache.ifOpened.flatMap(_.toOption).fold(Seq.empty[HeldFile])(of)
+
+  private def of(cache: ColumnCache): Seq[HeldFile] =
+    cache.snapshot().chunks.asScala.groupBy(_.key.file).toSeq.flatMap { case (id, chunks) =>
+      Option(cache.files.get(id)).map(held(_, chunks.toSeq))
+    }
+
+  private def held(file: KnownFile, chunks: Seq[HeldKey]): HeldFile = {
+    val leaves = file.columns.size
+    val leafBytes = new Array[Long](leaves)
+    file.chunkBytes.indices.foreach(i => leafBytes(i % leaves) += file.chunkBytes()(i))
+    HeldFile(
+      file.identity.path,
+      file.identity.length,
+      file.identity.modificationTime,
+      file.identity.etag,
+      file.columns.asScala.toArray,
+      leafBytes,
+      chunks.map { chunk =>
+        val key = chunk.key
+        HeldChunk(
+          key.rowGroup,
+          key.column,
+          key.representation != ChunkKey.ENCODED,
+          chunk.bytes,
+          file.chunkBytes()(key.rowGroup * leaves + key.column))
+      }.toArray
+    )
+  }
+}

@@ -1,0 +1,171 @@
+package io.oap.spark.status
+
+import scala.concurrent.duration._
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.types._
+
+import io.oap.spark.EveryExecutor
+
+/** The tables of `oap.system` on what the pools hold: chunks, files, columns, tables. */
+private[status] object ResidencyTables {
+
+  /** How long a query waits for executors that are busy; what they hold is left out. */
+  private val Patience = 10.seconds
+
+  def all: Seq[SystemTable[_]] = Seq(tables, columns, files, chunks)
+
+  private type Held = (String, HeldFile)
+
+  private val chunks = new SystemTable[(Held, HeldChunk)](
+    "chunks",
+    Seq[SystemColumn[(Held, HeldChunk)]](
+      SystemColumn("executor_id", StringType, "executor that holds it", _._1._1),
+      SystemColumn("path", StringType, "file it is of", _._1._2.path),
+      SystemColumn("row_group", IntegerType, "ordinal of the row group in the file", _._2.rowGroup),
+      SystemColumn(
+        "column",
+        StringType,
+        "top-level column it belongs to",
+        { case ((_, file), chunk) => file.leaves(chunk.leaf) }),
+      SystemColumn("leaf", IntegerType, "ordinal of its leaf column in the file", _._2.leaf),
+      SystemColumn(
+        "representation",
+        StringType,
+        "encoded: as it stands in the file; vector: as a vector chunk",
+        chunk => if (chunk._2.isVector) "vector" else "encoded"),
+      SystemColumn("bytes", LongType, "bytes it takes in the pool", _._2.bytes),
+      SystemColumn("encoded_bytes", LongType, "its length in the file", _._2.encodedBytes)
+    ),
+    session => for (held <- heldFiles(session); chunk <- held._2.chunks) yield (held, chunk)
+  )
+
+  private val files = new SystemTable[(HeldFile, HeldSum)](
+    "files",
+    Seq[SystemColumn[(HeldFile, HeldSum)]](
+      SystemColumn("path", StringType, "the file", _._1.path),
+      SystemColumn(
+        "table",
+        StringType,
+        "table it belongs to, or a folder",
+        file => TablesRead.of(file._1.path)._1),
+      SystemColumn("length", LongType, "bytes of the file", _._1.length),
+      SystemColumn(
+        "modified",
+        TimestampType,
+        "when it was written, as its identity says",
+        file => new java.sql.Timestamp(file._1.modificationTime))
+    ) ++ sums[(HeldFile, HeldSum)](_._2, "the file"),
+    session =>
+      groups(session)(_.identity).values.toSeq
+        .map(held => (held.head._2, HeldSum.of(held)))
+        .sortBy(_._1.path)
+  )
+
+  private val columns = new SystemTable[(String, String, HeldSum)](
+    "columns",
+    Seq[SystemColumn[(String, String, HeldSum)]](
+      SystemColumn("table", StringType, "the table, or a folder", _._1),
+      SystemColumn("column", StringType, "top-level column", _._2)
+    ) ++ sums[(String, String, HeldSum)](_._3, "the column in files of which anything is held"),
+    session =>
+      (for {
+        (table, held) <- byTable(session)
+        column <- held.flatMap(_._2.leaves).distinct
+        sum = HeldSum.of(held.map { case (executor, file) => (executor, only(file, column)) })
+        if sum.chunks > 0
+      } yield (table, column, sum)).sortBy(row => (row._1, row._2))
+  )
+
+  private val tables = new SystemTable[(String, Option[Long], HeldSum)](
+    "tables",
+    Seq[SystemColumn[(String, Option[Long], HeldSum)]](
+      SystemColumn("table", StringType, "the table, or a folder", _._1),
+      SystemColumn(
+        "last_planned",
+        TimestampType,
+        "when this application planned last to read it",
+        _._2.map(new java.sql.Timestamp(_)).orNull)
+    ) ++ sums[(String, Option[Long], HeldSum)](_._3, "its files of which anything is held"),
+    session =>
+      byTable(session).map { case (table, held) =>
+        (table, held.flatMap(one => TablesRead.of(one._2.path)._2).maxOption, HeldSum.of(held))
+      }.sortBy(_._1)
+  )
+
+  private def sums[A](sum: A => HeldSum, whole: String): Seq[SystemColumn[A]] = Seq(
+    SystemColumn("executors", IntegerType, "how many executors hold any of it", sum(_).executors),
+    SystemColumn("files", IntegerType, "of how many files", sum(_).files),
+    SystemColumn(
+      "chunks",
+      LongType,
+      "column chunks, each time an executor holds one",
+      sum(_).chunks),
+    SystemColumn(
+      "encoded_bytes",
+      LongType,
+      "bytes of pool for encoded chunks",
+      sum(_).encodedBytes),
+    SystemColumn("vector_bytes", LongType, "bytes of pool for vector chunks", sum(_).vectorBytes),
+    SystemColumn(
+      "share",
+      DoubleType,
+      s"part of $whole that one executor or more hold, from 0 to 1, by encoded bytes",
+      sum(_).share)
+  )
+
+  private def heldFiles(session: SparkSession): Seq[Held] =
+    EveryExecutor.ask(session.sparkContext, Patience)(() => HeldFiles.here()).flatMap {
+      case (executor, _, files) => files.toSeq.flatten.map(executor -> _)
+    }
+
+  private def groups[K](session: SparkSession)(key: HeldFile => K): Map[K, Seq[Held]] =
+    heldFiles(session).groupBy(held => key(held._2))
+
+  private def byTable(session: SparkSession): Seq[(String, Seq[Held])] =
+    groups(session)(file => TablesRead.of(file.path)._1).toSeq
+
+  /** The file as if it had no other column. */
+  private def only(file: HeldFile, column: String): HeldFile = file.copy(
+    leafBytes = file.leafBytes.zip(file.leaves).map { case (bytes, name) =>
+      if (name == column) bytes else 0
+    },
+    chunks = file.chunks.filter(chunk => file.leaves(chunk.leaf) == column)
+  )
+}
+
+/**
+ * What executors hold of some files, together.
+ *
+ * @param share see the columns of [[ResidencyTables]]
+ */
+private[status] final case class HeldSum(
+    executors: Int,
+    files: Int,
+    chunks: Long,
+    encodedBytes: Long,
+    vectorBytes: Long,
+    share: Double)
+
+private[status] object HeldSum {
+
+  /** @param held files with the executors that hold some of them */
+  def of(held: Seq[(String, HeldFile)]): HeldSum = {
+    val some = held.filter(_._2.chunks.nonEmpty)
+    val chunks = some.flatMap(_._2.chunks)
+    val byFile = held.map(_._2).groupBy(_.identity).values
+    val inAll = byFile.map(_.head.leafBytes.sum).sum
+    val heldOnce = byFile.map { file =>
+      file.flatMap(_.chunks).distinctBy(chunk => (chunk.rowGroup, chunk.leaf))
+        .map(_.encodedBytes).sum
+    }.sum
+    HeldSum(
+      some.map(_._1).distinct.size,
+      some.map(_._2.identity).distinct.size,
+      chunks.size.toLong,
+      chunks.filterNot(_.isVector).map(_.bytes).sum,
+      chunks.filter(_.isVector).map(_.bytes).sum,
+      if (inAll == 0) 0.0 else heldOnce.toDouble / inAll
+    )
+  }
+}
