@@ -101,6 +101,29 @@ class ChunkCacheTest {
   }
 
   @Test
+  void guest_fillsFreeRoom_hitsWhatIsThere_displacesNothing() throws IOException {
+    ChunkCache guests = cache.forGuests();
+    ChunkRequest first = file.chunk(0, 0, CAPACITY / 2);
+    ChunkRequest second = file.chunk(1, CAPACITY, CAPACITY / 2 - 1024);
+    ChunkRequest third = file.chunk(2, 3 * CAPACITY, CAPACITY / 4);
+    guests.get(List.of(first), file, counters).close();
+    get(second).close();
+    assertCounted(0, 2, 0);
+    for (int i = 0; i < 2; i++) {
+      HeldChunks held = guests.get(List.of(third), file, counters);
+      file.assertHolds(List.of(third), held);
+      held.close();
+    }
+    assertCounted(0, 2, 2);
+    guests.get(List.of(first, second), file, counters).close();
+    assertCounted(2, 2, 2);
+    assertEquals(0, pool.stats().evictions());
+    get(third).close();
+    assertCounted(2, 3, 2);
+    assertTrue(pool.stats().evictions() > 0);
+  }
+
+  @Test
   void noRequests_readNothing() throws IOException {
     get().close();
     assertEquals(List.of(), file.reads);

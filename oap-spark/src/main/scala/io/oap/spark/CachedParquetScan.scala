@@ -129,8 +129,10 @@ final class CachedParquetScan(
       case Some(rules) if !context.isLocal && pushedAggregate.isEmpty && partitions.nonEmpty =>
         val files = partitions.toSeq.collect { case files: FilePartition => files }
         def bytes = files.flatMap(_.files).map(_.length + conf.filesOpenCostInBytes).sum
+        val cluster = Cluster.of(context)
         new PartitionPlan(
-          Cluster.of(context),
+          cluster.directory,
+          cluster.load.expectedWaitSeconds,
           readDataSchema.fieldNames.toSeq,
           conf.caseSensitiveAnalysis,
           rules,

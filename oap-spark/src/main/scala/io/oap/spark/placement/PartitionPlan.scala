@@ -15,12 +15,15 @@ import io.oap.common.FileIdentity
  * splits follow these instead: Spark's cuts fall anywhere, and a row group is read by whose split
  * its middle lies in. Small pieces for the same executor are packed into one task.
  *
+ * @param waitSeconds how long a task is expected to wait for an executor of this id while others
+ *     are idle; asked now and again when a stage is submitted
  * @param columns top-level columns the scan reads
  * @param maxSplitBytes what Spark's own packing puts into one task at most
  * @param openCostBytes what opening a file costs, as bytes that could be read meanwhile
  */
 private[spark] final class PartitionPlan(
-    cluster: Cluster,
+    directory: Directory,
+    waitSeconds: String => Double,
     columns: Seq[String],
     isCaseSensitive: Boolean,
     rules: PlacementRules,
@@ -28,9 +31,9 @@ private[spark] final class PartitionPlan(
     openCostBytes: Long) {
   import PartitionPlan._
 
-  private val scan = cluster.directory.scan(columns, isCaseSensitive)
+  private val scan = directory.scan(columns, isCaseSensitive)
   private val executors =
-    scan.executors.map(e => e.copy(waitSeconds = cluster.load.expectedWaitSeconds(e.id)))
+    scan.executors.map(e => e.copy(waitSeconds = waitSeconds(e.id)))
 
   /** Returns the same files as partitions that know where they belong. */
   def of(partitions: Seq[FilePartition]): Array[InputPartition] = {
@@ -129,7 +132,7 @@ private[spark] final class PartitionPlan(
     val bytes = task.map(_.piece.wantedBytes).sum
     val to = executors.lift(executor)
     def location = to
-      .filter(e => cluster.load.expectedWaitSeconds(e.id) <= bytes / rules.loadBytesPerSecond)
+      .filter(e => waitSeconds(e.id) <= bytes / rules.loadBytesPerSecond)
       .map(e => s"executor_${e.host}_${e.id}")
     new PlacedPartition(index, files, to.map(_.id).orNull, isGuest, isCold, () => location)
   }

@@ -1,6 +1,7 @@
 package io.oap.spark.placement
 
 import java.io.FileNotFoundException
+import java.util.Locale
 import java.util.concurrent.{ArrayBlockingQueue, ThreadPoolExecutor, TimeUnit}
 
 import scala.util.control.NonFatal
@@ -13,6 +14,7 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.plans.logical.{Command, LogicalPlan}
+import org.apache.spark.sql.connector.catalog.Identifier
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.command.{
   AnalyzeColumnCommand,
@@ -51,8 +53,10 @@ private[spark] final class RemovedFiles(forget: ForgetFiles => Unit) extends Log
   )
 
   /** Remembers where the files of a table lie. */
-  def tableIsRead(table: CatalogTable): Unit =
-    table.storage.locationUri.foreach(uri => folders.put(key(table.identifier), uri.toString))
+  def tableIsRead(table: CatalogTable): Unit = {
+    val name = table.identifier.database.toSeq :+ table.identifier.table
+    table.storage.locationUri.foreach(uri => folders.put(key(name), uri.toString))
+  }
 
   /** Looks for removed files after a query that was a command. */
   def executionEnded(execution: QueryExecution): Unit = {
@@ -74,19 +78,21 @@ private[spark] final class RemovedFiles(forget: ForgetFiles => Unit) extends Log
     case _ => false
   }
 
-  private def named(command: Command): Seq[String] = command match {
-    case product: Product => product.productIterator.flatMap(folder).toSeq
-  }
+  private def named(command: Command): Seq[String] =
+    (command +: command.children).collect { case node: Product => node }
+      .flatMap(_.productIterator.flatMap(folder))
 
   private def folder(part: Any): Option[String] = part match {
     case path: Path => Some(path.toString)
     case table: CatalogTable => table.storage.locationUri.map(_.toString)
-    case name: TableIdentifier => Option(folders.getIfPresent(key(name)))
+    case name: TableIdentifier => folderOf(name.database.toSeq :+ name.table)
+    case name: Identifier => folderOf(name.namespace.toSeq :+ name.name)
     case _ => None
   }
 
-  private def key(table: TableIdentifier): String =
-    (table.database.toSeq :+ table.table).mkString(".").toLowerCase(java.util.Locale.ROOT)
+  private def folderOf(name: Seq[String]): Option[String] = Option(folders.getIfPresent(key(name)))
+
+  private def key(name: Seq[String]): String = name.mkString(".").toLowerCase(Locale.ROOT)
 
   private def tryForget(path: String, conf: Configuration): Unit =
     try {

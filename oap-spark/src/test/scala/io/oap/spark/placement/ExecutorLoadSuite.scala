@@ -1,0 +1,74 @@
+package io.oap.spark.placement
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** When a task is expected to wait, by the events alone. */
+class ExecutorLoadSuite extends AnyFunSuite {
+  private var millis = 0L
+  private val load = new ExecutorLoad(() => millis * 1000000)
+  private def pass(time: Long): Unit = millis += time
+  private def wait(executor: String): Double = load.expectedWaitSeconds(executor)
+
+  load.executorJoined("a", 2)
+  load.executorJoined("b", 1)
+
+  test("events decide, in the order of a day") {
+    pass(1000)
+    assert(wait("a") === 0 && wait("b") === 0, "all are free")
+
+    load.taskStarted("a", 1, 10)
+    pass(1000)
+    assert(wait("a") === 0, "one slot of two is free")
+
+    load.taskStarted("a", 2, 10)
+    pass(4000)
+    assert(wait("a") === 4.0, "full, and b idle")
+    assert(wait("b") === 0)
+    assert(wait("unknown") === 0)
+
+    load.taskEnded("a", 2)
+    pass(10)
+    load.taskStarted("a", 3, 11)
+    pass(990)
+    assert(wait("a") === 5.0, "a slot that is taken again at once was not free")
+
+    load.taskStarted("b", 4, 11)
+    pass(100)
+    assert(wait("a") === 0, "nobody is idle")
+
+    load.taskEnded("b", 4)
+    pass(10)
+    assert(wait("a") === 0, "b will be given the next task")
+    pass(100)
+    assert(wait("a") > 5)
+
+    load.taskEnded("a", 3)
+    pass(100)
+    load.taskStarted("a", 5, 12)
+    pass(2000)
+    assert(wait("a") === 2.0, "it had a free slot meanwhile")
+  }
+
+  test("tasks of a stage that ended are gone, though their end was not heard") {
+    val load = new ExecutorLoad(() => millis * 1000000)
+    load.executorJoined("a", 1)
+    load.executorJoined("b", 1)
+    load.taskStarted("a", 1, 10)
+    pass(1000)
+    assert(load.expectedWaitSeconds("a") === 1.0)
+    load.stageEnded(10)
+    pass(1000)
+    assert(load.expectedWaitSeconds("a") === 0)
+  }
+
+  test("an executor that is lost is waited for no more, and is not idle") {
+    val load = new ExecutorLoad(() => millis * 1000000)
+    load.executorJoined("a", 1)
+    load.executorJoined("b", 1)
+    load.taskStarted("a", 1, 10)
+    pass(1000)
+    load.executorLost("b")
+    pass(1000)
+    assert(load.expectedWaitSeconds("a") === 0)
+  }
+}

@@ -1,0 +1,133 @@
+package io.oap.spark.placement
+
+import org.apache.spark.paths.SparkPath
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.oap.common.FileIdentity
+
+/** How files become tasks: nothing is lost or read twice, and tasks go where the chunks are. */
+class PartitionPlanSuite extends AnyFunSuite {
+  private val Length = 1000L
+
+  private def split(file: Int, start: Long, length: Long, hosts: String*): PartitionedFile =
+    PartitionedFile(
+      InternalRow.empty,
+      SparkPath.fromUrlString(s"file:/data/f$file"),
+      start,
+      length,
+      hosts.toArray,
+      modificationTime = 5,
+      fileSize = Length)
+
+  private def key(file: Int) = FileIdentity.placementKey(s"file:/data/f$file", Length, 5)
+
+  private var directory: Directory = _
+
+  /** A new cluster of these executors. */
+  private def join(executors: String*): Unit = {
+    directory = new Directory(1L << 20)
+    executors.foreach { id =>
+      directory.executorJoined(id, s"host$id", 1)
+      report(id)
+    }
+  }
+
+  /** The executor holds columns of the two row groups of a file, [4, 500) and [500, 1000). */
+  private def report(executor: String, files: FileDelta*): Unit = {
+    assert(directory.accept(ResidencyDelta(executor, 0, 1, files, 10000, 0)).isAccepted)
+  }
+
+  private def holds(file: Int, chunks: Int*): FileDelta = {
+    val bits = new java.util.BitSet
+    chunks.foreach(bits.set)
+    val layout = FileLayout(Array("a", "b"), Array(4, 500), Array(200, 296, 200, 300))
+    FileDelta(key(file), Some(layout), bits.toLongArray, Array.empty)
+  }
+
+  private def plan(
+      splits: Seq[PartitionedFile],
+      wait: String => Double = _ => 0,
+      maxSplitBytes: Long = 500): Seq[PlacedPartition] = {
+    val partitions = splits.zipWithIndex.map { case (s, i) => FilePartition(i, Array(s)) }
+    new PartitionPlan(directory, wait, Seq("a"), true, PlacementRules(), maxSplitBytes, 0)
+      .of(partitions)
+      .toSeq
+      .map(_.asInstanceOf[PlacedPartition])
+  }
+
+  private def ranges(partitions: Seq[PlacedPartition]): Set[(String, Long, Long)] =
+    partitions.flatMap(_.files).map(f => (f.urlEncodedPath, f.start, f.length)).toSet
+
+  private def thirds(file: Int) =
+    Seq(split(file, 0, 400), split(file, 400, 400), split(file, 800, 200))
+
+  test("splits of an unknown file stay as Spark cut them") {
+    join("1", "2")
+    val planned = plan(thirds(1), maxSplitBytes = 1)
+    assert(ranges(planned) === thirds(1).map(f => (f.urlEncodedPath, f.start, f.length)).toSet)
+    assert(planned.map(_.index) === planned.indices)
+    assert(planned.forall(p => Set("1", "2")(p.executor)))
+  }
+
+  test("splits of a known file follow its row groups, each where it is held") {
+    join("1", "2")
+    report("1", holds(2, 0, 1))
+    report("2", holds(2, 2))
+    val planned = plan(thirds(2))
+    val placed = planned.map(p => (p.executor, p.files.map(f => (f.start, f.length)).toSeq)).toSet
+    assert(placed === Set(("1", Seq((0L, 500L))), ("2", Seq((500L, 500L)))))
+    assert(planned.map(_.preferredLocations().toSeq).toSet ===
+      Set(Seq("executor_host1_1"), Seq("executor_host2_2")))
+  }
+
+  test("row groups of one executor that follow each other are one range") {
+    join("1")
+    report("1", holds(3, 0, 2))
+    val planned = plan(thirds(3), maxSplitBytes = 2000)
+    assert(planned.map(_.files.map(f => (f.start, f.length)).toSeq) === Seq(Seq((0L, Length))))
+    val two = plan(thirds(3), maxSplitBytes = 500)
+    assert(two.map(_.files.map(f => (f.start, f.length)).toSeq) ===
+      Seq(Seq((0L, 500L)), Seq((500L, 500L))))
+  }
+
+  test("a file of which only a part is listed is not cut anew") {
+    join("1")
+    report("1", holds(4, 0, 2))
+    assert(ranges(plan(Seq(split(4, 400, 400)))) === Set(("file:/data/f4", 400L, 400L)))
+  }
+
+  test("a file that is listed twice is read twice") {
+    join("1")
+    report("1", holds(5, 0, 2))
+    assert(plan(thirds(5) ++ thirds(5)).flatMap(_.files).map(_.length).sum === 2 * Length)
+  }
+
+  test("nobody is waited for longer than reading anew takes") {
+    join("1", "2")
+    report("1", holds(6, 0, 2))
+    report("2", holds(6, 2))
+    // 200 bytes at 200 MB/s are a microsecond.
+    val planned = plan(thirds(6), wait = id => if (id == "1") 1.0 else 0)
+    assert(planned.forall(p => !p.preferredLocations().contains("executor_host1_1")))
+  }
+
+  test("block hosts are the second choice for what is cached nowhere, and only for that") {
+    join("1", "2")
+    report("1", holds(7, 0, 2))
+    val cold = plan(Seq(split(8, 0, Length, "block"))).head
+    assert(cold.preferredLocations().toSeq ===
+      Seq(s"executor_host${cold.executor}_${cold.executor}", "block"))
+    val warm = plan(Seq(split(7, 0, Length, "block")))
+    assert(warm.filter(_.executor == "1").flatMap(_.preferredLocations()).toSet ===
+      Set("executor_host1_1"))
+  }
+
+  test("without executors tasks may run anywhere") {
+    join()
+    val planned = plan(Seq(split(1, 0, Length, "block")))
+    assert(planned.map(_.preferredLocations().toSeq) === Seq(Seq("block")))
+    assert(planned.map(_.executor) === Seq(null))
+  }
+}
