@@ -57,24 +57,27 @@ final class DirectoryScan private[placement] (directory: Directory, wanted: Want
   private def index(executor: KnownExecutor): Int =
     if (executor == null) -1 else indices.getOrDefault(executor, -1)
 
+  // A plan looks many row groups up, hence loops.
   private def view(file: FileChunks, rowGroup: Int, ordinals: Array[Int]): RowGroupView = {
     val columns = file.columns.names.length
     val first = rowGroup * columns
-    def bytes(chunk: Int) = file.chunkBytes(chunk).toLong
-    val holdings = for {
-      holder <- (0 until file.holders).toArray
-      executor = indexOfSlot(file.slot(holder)) if executor >= 0
-      any = (first until first + columns).filter(file.isHeld(holder, _)).map(bytes).sum if any > 0
-    } yield Holding(
-      executor,
-      ordinals.map(first + _).filter(file.isHeld(holder, _)).map(bytes).sum,
-      any)
-    RowGroupView(
-      file.starts(rowGroup),
-      file.starts(rowGroup) + (first until first + columns).map(bytes).sum,
-      ordinals.map(first + _).map(bytes).sum,
-      holdings.sortBy(_.executor)
-    )
+    var all, wantedBytes = 0L
+    for (column <- 0 until columns) all += file.chunkBytes(first + column)
+    for (ordinal <- ordinals) wantedBytes += file.chunkBytes(first + ordinal)
+    val holdings = Array.newBuilder[Holding]
+    for (holder <- 0 until file.holders) {
+      val executor = indexOfSlot(file.slot(holder))
+      if (executor >= 0) {
+        var any, wanted = 0L
+        for (column <- 0 until columns if file.isHeld(holder, first + column))
+          any += file.chunkBytes(first + column)
+        for (ordinal <- ordinals if file.isHeld(holder, first + ordinal))
+          wanted += file.chunkBytes(first + ordinal)
+        if (any > 0) holdings += Holding(executor, wanted, any)
+      }
+    }
+    val start = file.starts(rowGroup)
+    RowGroupView(start, start + all, wantedBytes, holdings.result().sortBy(_.executor))
   }
 }
 

@@ -112,7 +112,25 @@ final private[placement] class Loads(executors: Array[LiveExecutor], rules: Plac
   def isOverloaded(executor: Int): Boolean =
     pieces(executor) > cores(executor) && work(executor) > Loads.BoundOfHeld * meanWork
 
+  /** When the executor would be done with all it has and a piece of so many seconds. */
   def finish(executor: Int, seconds: Double): Double = work(executor) + seconds / cores(executor)
+
+  /** The idle executor, but for one, that would be done first with a piece; -1 without any. */
+  def firstDone(seconds: Double, but: Int): Int = {
+    var found = -1
+    var soonest = Double.PositiveInfinity
+    // Asked for each piece that is moved, hence a loop.
+    var executor = 0
+    while (executor < work.length) {
+      val done = work(executor) + seconds / cores(executor)
+      if (done < soonest && executor != but && idle(executor)) {
+        found = executor
+        soonest = done
+      }
+      executor += 1
+    }
+    found
+  }
 
   private def update(executor: Int): Unit = tiers(executor) = tier(executor)
 

@@ -17,9 +17,9 @@ final case class PlacementRules(
  * same order, and the same executors give the same places.
  *
  * First the pieces that belong somewhere: to the executor that holds most of their wanted bytes,
- * or the one they were sent to before, or one that holds other columns of them. Then the cold ones,
- * by rendezvous hashing within limits of work and of what the pools take. At last, executors with
- * too much work give up pieces, where another would be done with them sooner.
+ * or the one they were sent to before, or one that holds other columns of them. Executors with too
+ * much of these give up some, where another would be done with them sooner. Then the cold ones, by
+ * rendezvous hashing within limits of work and of what the pools take.
  */
 object Placement {
 
@@ -39,8 +39,9 @@ object Placement {
     if (executors.nonEmpty) {
       val placing = new Placing(pieces, executors, rules, expectedRoomBytes, placed)
       placing.placeThoseThatBelong()
-      placing.placeCold()
+      placing.setLimits()
       placing.relieveOverloaded()
+      placing.placeCold()
     }
     placed
   }
@@ -65,23 +66,26 @@ final private class Placing(
   private def isTooMuch(piece: Piece, owner: Int): Boolean =
     loads.displaces(owner, (piece.wantedBytes - held(piece, owner)).toDouble)
 
-  def placeCold(): Unit = {
-    val cold = pieces.indices.filter(places(_) < 0)
-    val seconds = cold.iterator.map(i => loads.seconds(pieces(i), 0)).sum
-    loads.limit(cold.iterator.map(pieces(_).wantedBytes.toDouble).sum, seconds, cold.length)
-    if (rules.usesHash) {
-      val rendezvous = new Rendezvous(executors.map(_.id), loads.weights)
-      val near = new NearExecutors(executors)
-      var unclaimedRoom = loads.freeBytes + expectedRoomBytes
-      for (i <- cold) {
-        val piece = pieces(i)
-        val key = Mixing.pieceKey(piece.file, piece.position)
-        val chosen = rendezvous.first(key, loads.tiers, near.of(piece.hosts))
-        if (chosen >= 0) {
-          val waitsForRoom = loads.tiers(chosen) >= Loads.WithoutRoom && unclaimedRoom > 0
-          unclaimedRoom -= piece.wantedBytes
-          give(i, chosen, rules.usesResidency && (waitsForRoom || isHeldWhereBusy(piece)))
-        }
+  /** Knows what is cold only after `placeThoseThatBelong`. */
+  private lazy val cold = pieces.indices.filter(places(_) < 0)
+
+  def setLimits(): Unit = loads.limit(
+    cold.iterator.map(pieces(_).wantedBytes.toDouble).sum,
+    cold.iterator.map(i => loads.seconds(pieces(i), 0)).sum,
+    cold.length)
+
+  def placeCold(): Unit = if (rules.usesHash) {
+    val rendezvous = new Rendezvous(executors.map(_.id), loads.weights)
+    val near = new NearExecutors(executors)
+    var unclaimedRoom = loads.freeBytes + expectedRoomBytes
+    for (i <- cold) {
+      val piece = pieces(i)
+      val key = Mixing.pieceKey(piece.file, piece.position)
+      val chosen = rendezvous.first(key, loads.tiers, near.of(piece.hosts))
+      if (chosen >= 0) {
+        val waitsForRoom = loads.tiers(chosen) >= Loads.WithoutRoom && unclaimedRoom > 0
+        unclaimedRoom -= piece.wantedBytes
+        give(i, chosen, rules.usesResidency && (waitsForRoom || isHeldWhereBusy(piece)))
       }
     }
   }
@@ -90,7 +94,8 @@ final private class Placing(
     lazy val piecesOf = pieces.indices.filter(places(_) >= 0).groupBy(places(_))
     for (from <- executors.indices if loads.isOverloaded(from)) {
       val cheapestFirst =
-        piecesOf(from).sortBy(i => (held(pieces(i), from), Mixing.mix(pieces(i).position), i))
+        piecesOf.getOrElse(from, Nil).sortBy(i =>
+          (held(pieces(i), from), Mixing.mix(pieces(i).position), i))
       var next = 0
       while (next < cheapestFirst.length && loads.isOverloaded(from)) {
         val isMoved = move(cheapestFirst(next), from)
@@ -103,19 +108,12 @@ final private class Placing(
   private def move(i: Int, from: Int): Boolean = {
     val piece = pieces(i)
     val there = loads.finish(from, -loads.seconds(piece, held(piece, from)))
-    val cold = loads.seconds(piece, 0)
-    var to = -1
-    var soonest = there
-    for (e <- executors.indices if e != from && loads.isIdle(e)) {
-      val finish = loads.finish(e, cold)
-      if (finish < soonest) {
-        to = e
-        soonest = finish
-      }
-    }
+    var to = loads.firstDone(loads.seconds(piece, 0), from)
+    var soonest = if (to >= 0) loads.finish(to, loads.seconds(piece, 0)) else there
+    if (soonest >= there) to = -1
     for (h <- piece.holdings if h.executor != from && loads.isIdle(h.executor)) {
       val finish = loads.finish(h.executor, loads.seconds(piece, h.wantedBytes))
-      if (finish < soonest) {
+      if (finish < math.min(soonest, there)) {
         to = h.executor
         soonest = finish
       }
@@ -161,7 +159,8 @@ final private class Placing(
    * other. Of equal ones the home, then the first.
    */
   private def mostHeld(piece: Piece, bytes: Holding => Long): Int = {
-    val most = piece.holdings.map(bytes).maxOption.getOrElse(0L)
+    var most = 0L
+    for (holding <- piece.holdings) most = math.max(most, bytes(holding))
     var found: Holding = null
     for (holding <- piece.holdings if bytes(holding) > 0 && bytes(holding) >= most / 2)
       if (found == null || isMore(holding, found, bytes, piece.home)) found = holding

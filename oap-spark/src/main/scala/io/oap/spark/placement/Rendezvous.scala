@@ -46,9 +46,11 @@ final private[placement] class Rendezvous(ids: Array[String], weights: Array[Dou
     found
   }
 
-  /** Evenly distributed in (0, 1). */
-  private def draw(key: Long, executor: Int): Double =
-    ((Mixing.mix(key ^ seeds(executor)) >>> 11) + 0.5) * Rendezvous.Unit
+  /** Evenly distributed in (0, 1). Key and seed are mixed already, so that less will do. */
+  private def draw(key: Long, executor: Int): Double = {
+    val product = (key ^ seeds(executor)) * Rendezvous.Salt
+    (((product ^ (product >>> 32)) * Rendezvous.Salt >>> 11) + 0.5) * Rendezvous.Unit
+  }
 }
 
 private[placement] object Rendezvous {

@@ -6,6 +6,8 @@ import scala.util.Random
 /** A table of Parquet files, the layouts by file key. */
 final class SimulatedTable(val layouts: Map[Long, FileLayout]) {
   val files: Array[Long] = layouts.keys.toArray.sorted
+
+  def bytes(chunk: SimulatedChunk): Int = layouts(chunk.file).chunkBytes(chunk.number)
 }
 
 object SimulatedTable {
@@ -28,6 +30,35 @@ object SimulatedTable {
 /** What a query reads: columns of some files. */
 final case class SimulatedQuery(columns: Seq[Int], files: Array[Long])
 
+object SimulatedQuery {
+
+  /** Nine queries with columns of their own: of all files, of a range of them, or of any. */
+  def nine(table: SimulatedTable, columns: Int, random: Random): Seq[SimulatedQuery] = {
+    val half = table.files.length / 2
+    Seq.tabulate(9) { query =>
+      val some = random.shuffle((0 until columns).toList).take(4 + random.nextInt(5)).sorted
+      val first = random.nextInt(half)
+      val files = query % 3 match {
+        case 0 => table.files
+        case 1 => table.files.slice(first, first + half)
+        case _ => table.files.filter(_ => random.nextInt(3) > 0)
+      }
+      SimulatedQuery(some, files)
+    }
+  }
+
+  /** Encoded bytes of the chunks that some queries need, each once. */
+  def neededBytes(table: SimulatedTable, queries: Seq[SimulatedQuery]): Long =
+    queries.flatMap(chunks(table, _)).distinct.map(table.bytes(_).toLong).sum
+
+  def chunks(table: SimulatedTable, query: SimulatedQuery): Seq[SimulatedChunk] = for {
+    file <- query.files.toSeq
+    layout = table.layouts(file)
+    rowGroup <- layout.starts.indices
+    column <- query.columns
+  } yield SimulatedChunk(file, rowGroup * layout.columns.length + column)
+}
+
 /** What a round of queries came to. */
 final case class Round(wantedBytes: Long, hitBytes: Long) {
   def hitRatio: Double = hitBytes.toDouble / wantedBytes
@@ -47,6 +78,7 @@ final class SimulatedCluster(
   private val clock = new java.util.concurrent.atomic.AtomicLong
   val directory = new Directory(256L << 20, () => clock.get)
   val pools = mutable.LinkedHashMap.empty[String, SimulatedPool]
+  private val anywhere = new Random(1)
   private var queries = 0
 
   def join(id: String): Unit = {
@@ -61,12 +93,11 @@ final class SimulatedCluster(
   }
 
   def run(round: Seq[SimulatedQuery]): Round = {
-    val parts = round.map(run(_, identity))
+    val parts = round.map(run)
     Round(parts.map(_.wantedBytes).sum, parts.map(_.hitBytes).sum)
   }
 
-  /** Runs a query where it is placed, or where `elsewhere` says. */
-  def run(query: SimulatedQuery, elsewhere: String => String): Round = {
+  private def run(query: SimulatedQuery): Round = {
     val scan = directory.scan(query.columns.map(c => s"c$c"), isCaseSensitive = true)
     val parts = query.files.flatMap(file => piecesOf(scan, query, file))
     val pieces = parts.map(_._1)
@@ -74,7 +105,7 @@ final class SimulatedCluster(
     scan.settle(pieces, placed)
     var wanted, hit = 0L
     for (i <- pieces.indices; rowGroup <- parts(i)._2) {
-      val pool = pools(elsewhere(scan.executors(placed.executors(i)).id))
+      val pool = pools(whereItRuns(scan, placed.executors(i)))
       val layout = table.layouts(pieces(i).file)
       for (column <- query.columns) {
         val chunk = rowGroup * layout.columns.length + column
@@ -88,6 +119,11 @@ final class SimulatedCluster(
     if (queries % reportEvery == 0) pools.values.foreach(_.report(directory, table.layouts))
     Round(wanted, hit)
   }
+
+  /** Where it is placed, or anywhere. */
+  private def whereItRuns(scan: DirectoryScan, executor: Int): String =
+    if (executor >= 0) scan.executors(executor).id
+    else pools.keys.toSeq(anywhere.nextInt(pools.size))
 
   /** Share of the cached bytes that a second executor holds too. */
   def heldTwice: Double = {

@@ -1,0 +1,250 @@
+package io.oap.spark.placement
+
+import java.util.BitSet
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** What the Directory makes of reports, losses and plans. */
+final class DirectorySuite extends AnyFunSuite {
+  private val limit = 1L << 20
+
+  /** Two row groups of three leaves: `a`, and `B` with two. */
+  private val layout =
+    FileLayout(Array("a", "B", "B"), Array(4L, 1000L), Array(1, 2, 4, 8, 16, 32))
+
+  private def bits(chunks: Int*): Array[Long] = {
+    val set = new BitSet
+    chunks.foreach(set.set)
+    set.toLongArray
+  }
+
+  private def added(file: Long, chunks: Int*): FileDelta =
+    FileDelta(file, Some(layout), bits(chunks: _*), bits())
+
+  private def evicted(file: Long, chunks: Int*): FileDelta =
+    FileDelta(file, None, bits(), bits(chunks: _*))
+
+  private def report(
+      directory: Directory,
+      executor: String,
+      from: Long,
+      files: FileDelta*): ResidencyReply =
+    directory.accept(ResidencyDelta(executor, from, from + 1, files, 1000, 100 * (from + 1)))
+
+  private def withExecutors(ids: String*): Directory = {
+    val directory = new Directory(limit, () => 0)
+    ids.foreach(id => directory.executorJoined(id, s"host$id", 4))
+    directory
+  }
+
+  /** Of each row group: executor, wanted bytes, bytes. */
+  private def holdings(
+      directory: Directory,
+      file: Long,
+      columns: String*): Seq[Seq[(String, Long, Long)]] = {
+    val scan = directory.scan(columns, isCaseSensitive = false)
+    scan.rowGroups(file).toSeq.flatMap(_.toSeq.map { rowGroup =>
+      rowGroup.holdings.toSeq.map(h => (scan.executors(h.executor).id, h.wantedBytes, h.anyBytes))
+    })
+  }
+
+  test("row groups, their ends and their wanted bytes") {
+    val directory = withExecutors("1")
+    report(directory, "1", 0, added(7, 0))
+    val rowGroups = directory.scan(Seq("B"), isCaseSensitive = true).rowGroups(7).get.toSeq
+    assert(rowGroups.map(_.start) == Seq(4, 1000))
+    assert(rowGroups.map(_.end) == Seq(11, 1056))
+    assert(rowGroups.map(_.wantedBytes) == Seq(6, 48))
+    assert(directory.scan(Seq("B"), isCaseSensitive = true).rowGroups(8).isEmpty)
+  }
+
+  test("holdings are counted by wanted columns, whatever their case if it does not matter") {
+    val directory = withExecutors("1", "2", "3")
+    report(directory, "2", 0, added(7, 0, 1, 2, 5))
+    report(directory, "1", 0, added(7, 3))
+    assert(holdings(directory, 7, "b") == Seq(Seq(("2", 6, 7)), Seq(("1", 0, 8), ("2", 32, 32))))
+    assert(holdings(directory, 7, "A") == Seq(Seq(("2", 1, 7)), Seq(("1", 8, 8), ("2", 0, 32))))
+    val exact = directory.scan(Seq("b"), isCaseSensitive = true).rowGroups(7).get
+    assert(exact.map(_.wantedBytes).toSeq == Seq(0, 0))
+  }
+
+  test("what is evicted is not held any more") {
+    val directory = withExecutors("1")
+    report(directory, "1", 0, added(7, 0, 1, 3))
+    report(directory, "1", 1, evicted(7, 1, 3))
+    assert(holdings(directory, 7, "a") == Seq(Seq(("1", 1, 1)), Seq()))
+    val totals = directory.totals().executors.head
+    assert((totals.chunks, totals.chunkBytes, totals.lastReport) == ((1, 1, 2)))
+    assert(totals.executor.capacityBytes == 1000 && totals.executor.usedBytes == 200)
+  }
+
+  test("after a gap reports are refused until one begins anew") {
+    val directory = withExecutors("1")
+    assert(!report(directory, "1", 5, added(7, 0)).isAccepted)
+    assert(report(directory, "1", 0, added(7, 0)).isAccepted)
+    assert(!report(directory, "1", 2, added(7, 1)).isAccepted)
+    assert(!report(directory, "1", 3, added(7, 1)).isAccepted)
+    assert(holdings(directory, 7, "a") == Seq(Seq(("1", 1, 1)), Seq()))
+    assert(report(directory, "1", 0, added(8, 3)).isAccepted)
+    assert(report(directory, "1", 1, added(8, 4)).isAccepted)
+    assert(holdings(directory, 7, "a") == Seq(Seq(), Seq()))
+    assert(holdings(directory, 8, "a") == Seq(Seq(), Seq(("1", 8, 24))))
+  }
+
+  test("a file without layout is asked for, unless nothing of it was added") {
+    val directory = withExecutors("1")
+    val unknown = FileDelta(7, None, bits(0), bits())
+    val reply = report(directory, "1", 0, unknown, evicted(8, 0), added(9, 0))
+    assert(reply.isAccepted && reply.withoutLayout.toSeq == Seq(7))
+    assert(holdings(directory, 7, "a").isEmpty && holdings(directory, 9, "a").nonEmpty)
+    assert(report(directory, "1", 1, added(7, 0, 3)).withoutLayout.isEmpty)
+    assert(report(directory, "1", 2, unknown).withoutLayout.isEmpty)
+  }
+
+  test("reports of executors that are not there change nothing") {
+    val directory = withExecutors("1")
+    report(directory, "1", 0, added(7, 0))
+    directory.executorLost("1")
+    assert(!report(directory, "1", 0, added(8, 0)).isAccepted)
+    assert(!report(directory, "9", 0, added(8, 0)).isAccepted)
+    assert(holdings(directory, 8, "a").isEmpty)
+    assert(directory.totals().executors.isEmpty)
+    directory.executorLost("1")
+  }
+
+  test("what a lost executor held does not come back with others, however many come and go") {
+    val directory = withExecutors("1", "2")
+    report(directory, "1", 0, added(7, 0, 1, 2, 3, 4, 5))
+    for (n <- 100 to 400) {
+      directory.executorJoined(n.toString, "host", 4)
+      report(directory, n.toString, 0, added(7, n % 6))
+      assert(holdings(directory, 7, "a").flatten.map(_._1).distinct == Seq("1", n.toString))
+      directory.executorLost(n.toString)
+    }
+    // Slots of lost executors are swept out and given out again.
+    assert(directory.estimatedBytes < 3000)
+  }
+
+  test("a scan leaves out executors that join while it is planned, and those that are lost") {
+    val directory = withExecutors("1", "2")
+    report(directory, "1", 0, added(7, 0))
+    val scan = directory.scan(Seq("a"), isCaseSensitive = true)
+    directory.executorLost("1")
+    directory.executorJoined("0", "host", 4)
+    report(directory, "0", 0, added(7, 0))
+    report(directory, "2", 0, added(7, 0))
+    assert(scan.executors.map(_.id).toSeq == Seq("1", "2"))
+    assert(scan.rowGroups(7).get.head.holdings.map(_.executor).toSeq == Seq(1))
+  }
+
+  test("a layout that does not fit together is refused") {
+    val directory = withExecutors("1")
+    val wrong = FileDelta(7, Some(layout.copy(starts = Array(4L))), bits(0), bits())
+    assertThrows[IllegalArgumentException](report(directory, "1", 0, wrong))
+    assert(holdings(directory, 7, "a").isEmpty)
+  }
+
+  test("chunks beyond the file are passed over") {
+    val directory = withExecutors("1")
+    report(directory, "1", 0, added(7, 0, 6, 63, 64, 200))
+    assert(directory.totals().executors.head.chunks == 1)
+  }
+
+  test("columns of files with an equal schema are kept once") {
+    val directory = withExecutors("1")
+    report(directory, "1", 0, added(1, 0), added(2, 0))
+    val seen = Seq(1L, 2L).map(directory.look(_)((file, _, _) => file.columns).get)
+    assert(seen.head eq seen.last)
+  }
+
+  test("files used longest ago are forgotten at the limit, with what is counted of them") {
+    val directory = new Directory(10000)
+    directory.executorJoined("1", "host", 4)
+    report(directory, "1", 0, added(0, 0, 1))
+    for (n <- 1 to 100) {
+      report(directory, "1", n, added(n, 0, 1))
+      assert(directory.scan(Seq("a"), isCaseSensitive = true).rowGroups(0).isDefined)
+      assert(directory.estimatedBytes <= 10000)
+    }
+    val totals = directory.totals()
+    assert(totals.files > 20 && totals.files < 90)
+    assert(totals.executors.head.chunks == 2 * totals.files)
+    assert(totals.executors.head.chunkBytes == 3 * totals.files)
+    assert(holdings(directory, 1, "a").isEmpty && holdings(directory, 100, "a").nonEmpty)
+  }
+
+  test("bytes held, and held twice, are counted once") {
+    val directory = withExecutors("1", "2", "3")
+    report(directory, "1", 0, added(7, 0, 1, 2))
+    report(directory, "2", 0, added(7, 1, 2, 3))
+    report(directory, "3", 0, added(7, 2))
+    def bytes = (directory.totals().heldBytes, directory.totals().heldTwiceBytes)
+    assert(bytes == ((15, 6)))
+    directory.executorLost("2")
+    assert(bytes == ((7, 4)))
+  }
+
+  private def piece(file: Long, home: Int, bytes: Long): Piece =
+    Piece(file, 0, bytes, Array.empty, home, Array.empty)
+
+  test("homes are known by the next scan, until the executor is lost") {
+    val directory = withExecutors("1", "2")
+    val scan = directory.scan(Nil, isCaseSensitive = true)
+    assert(scan.home(7, 0) == -1)
+    val guests = Placed(Array(1, 0, -1), Array(false, true, false))
+    scan.settle(Array(piece(7, -1, 50), piece(8, -1, 60), piece(9, -1, 70)), guests)
+    val next = directory.scan(Nil, isCaseSensitive = true)
+    assert(Seq(7L, 8L, 9L).map(next.home(_, 0)) == Seq(1, -1, -1))
+    assert(next.home(7, 1) == -1)
+    assert(next.executors.map(_.plannedBytes).toSeq == Seq(0, 50))
+    directory.executorLost("2")
+    directory.executorJoined("2", "host2", 4)
+    assert(directory.scan(Nil, isCaseSensitive = true).home(7, 0) == -1)
+  }
+
+  test("planned bytes are those not reported yet, and fade") {
+    var now = 0L
+    val directory = new Directory(limit, () => now)
+    directory.executorJoined("1", "host", 4)
+    def planned = directory.scan(Nil, isCaseSensitive = true).executors.head.plannedBytes
+    def settle(home: Int) = directory
+      .scan(Nil, isCaseSensitive = true)
+      .settle(Array(piece(7, home, 40)), Placed(Array(0), Array(false)))
+    settle(-1)
+    settle(0)
+    assert(planned == 40)
+    report(directory, "1", 0, added(8, 0, 1, 2))
+    assert(planned == 33)
+    report(directory, "1", 1, added(8, 0, 1, 2))
+    assert(planned == 33)
+    now += 30L * 1000 * 1000 * 1000
+    assert(planned == 16)
+    report(directory, "1", 2, added(8, 3, 4, 5))
+    assert(planned == 0)
+  }
+
+  test("homes are bounded") {
+    val directory = new Directory(100000)
+    directory.executorJoined("1", "host", 4)
+    val pieces = Array.tabulate(5000)(n => piece(n, -1, 1))
+    val scan = directory.scan(Nil, isCaseSensitive = true)
+    scan.settle(pieces, Placed(new Array(5000), new Array(5000)))
+    assert(directory.estimatedBytes <= 25000)
+    assert(scan.home(0, 0) == -1 && scan.home(4999, 0) == 0)
+  }
+
+  test("room is expected of a lost executor until another joins, or for some minutes") {
+    var now = 0L
+    val directory = new Directory(limit, () => now)
+    def expected = directory.scan(Nil, isCaseSensitive = true).expectedRoomBytes
+    Seq("1", "2", "3").foreach(directory.executorJoined(_, "host", 4))
+    Seq("1", "2").foreach(report(directory, _, 0))
+    Seq("1", "2", "3").foreach(directory.executorLost)
+    assert(expected == 2000)
+    directory.executorJoined("4", "host", 4)
+    directory.executorJoined("4", "host", 4)
+    assert(expected == 1000)
+    now += 301L * 1000 * 1000 * 1000
+    assert(expected == 0)
+  }
+}
