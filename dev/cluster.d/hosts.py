@@ -34,6 +34,13 @@ class Loopback:
         """The command line that runs `words` on a host."""
         return words
 
+    def from_driver(self, outside):
+        """Words before a command that a process on the driver's host starts, to change the cluster.
+
+        `outside` is the id of a process that is on no host of the cluster.
+        """
+        return []
+
     def remove(self):
         pass
 
@@ -95,6 +102,10 @@ class Namespaces:
         name = self.name(number)
         named = ["unshare", "--uts", "sh", "-c", 'hostname "$0"; exec "$@"', name]
         return ["ip", "netns", "exec", name, *named, *words]
+
+    def from_driver(self, outside):
+        # Namespaces that are made inside one would be seen there only.
+        return ["nsenter", "--target", str(outside), "--mount", "--net", "--uts"]
 
     def remove(self):
         """Takes away all namespaces; their links go with them."""

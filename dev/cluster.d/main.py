@@ -7,31 +7,16 @@ on, or, with --netns, network namespaces.
 
 import argparse
 import os
-import re
 import signal
 import sys
-from pathlib import Path
 
+import measurements
 import processes
-from cluster import Cluster, locked
+from arguments import number, size
+from cluster import ROOT, Cluster, locked
 
 # Commands that start nothing need no Spark, and answer at once.
 LIGHT = ("stop", "status", "kill", "pause", "resume")
-
-
-def size(text):
-    if not re.fullmatch(r"[1-9][0-9]*[kmgtKMGT]", text):
-        raise argparse.ArgumentTypeError(f"'{text}' is no size such as 512m or 2g")
-    return text
-
-
-def number(least, most):
-    def parse(text):
-        if not re.fullmatch(r"[0-9]{1,6}", text) or not least <= int(text) <= most:
-            raise argparse.ArgumentTypeError(f"'{text}' is no number from {least} to {most}")
-        return int(text)
-
-    return parse
 
 
 def parser():
@@ -61,6 +46,7 @@ def parser():
         command(name, words).add_argument("worker", metavar="WORKER", help="name, number or host")
     command("submit", "spark-submit to this cluster, from the host of its driver; "
             "all that follows are arguments of spark-submit")
+    measurements.add_parsers(command)
     return made
 
 
@@ -167,14 +153,20 @@ def _say(what, hit):
 
 def submit(asked):
     found = Cluster.running()
-    program = str(Path(os.environ["SPARK_HOME"]) / "bin" / "spark-submit")
+    program = str(found.spark_home / "bin" / "spark-submit")
     words = found.hosts.command(0, [program, *asked.arguments])
     os.execvpe(words[0], words, found.environment())
+
+
+def measure(asked):
+    jars = [os.environ["OAP_JAR"], os.environ["OAP_TPCDS_JAR"]]
+    sys.exit(measurements.run(asked, Cluster.running(), ROOT, *jars))
 
 
 COMMANDS = {
     "start": start, "stop": stop, "status": status, "kill": kill, "add": add,
     "pause": pause, "resume": resume, "submit": submit,
+    **dict.fromkeys(measurements.COMMANDS, measure),
 }  # fmt: skip
 
 
@@ -193,7 +185,13 @@ def main():
         # The script that asks wants one word; it asks for the text itself.
         print("help")
     else:
-        print("nothing" if parse(words[1:]).command in LIGHT else "spark")
+        asked = parse(words[1:])
+        if asked.command in measurements.COMMANDS:
+            # A mistake is said before anything is built.
+            measurements.job_options(asked, Cluster.running(), ROOT)
+            print("build")
+        else:
+            print("nothing" if asked.command in LIGHT else "spark")
 
 
 if __name__ == "__main__":

@@ -26,6 +26,13 @@ object CacheControl {
     }
   }
 
+  /**
+   * What the executors that are alive now hold, by their ids; without those that answered to no
+   * task within a minute. For tests and measurements: it lists every chunk.
+   */
+  def held(spark: SparkSession): Map[String, HeldByExecutor] =
+    EveryExecutor.ask(spark.sparkContext, Patience)(() => HeldByExecutor.here())
+
   /** What the readers of this process have counted, all queries together. */
   def localCounters(): CacheCounters = ExecutorCache.readTotals()
 

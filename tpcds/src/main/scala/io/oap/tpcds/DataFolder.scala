@@ -67,10 +67,22 @@ final class DataFolder(root: Path, val scale: Double) {
       spark: SparkSession,
       tables: Seq[TpcdsTable],
       partitioned: Boolean,
-      storage: StorageClass): Unit = tables.foreach { table =>
+      storage: StorageClass): Unit =
+    register(spark, tables, partitioned, folder => s"${storage.scheme}://$folder")
+
+  /**
+   * Makes the tables known to a session.
+   *
+   * @param locationOf where the session is to read what lies in a folder of this machine
+   */
+  def register(
+      spark: SparkSession,
+      tables: Seq[TpcdsTable],
+      partitioned: Boolean,
+      locationOf: Path => String): Unit = tables.foreach { table =>
     val laidOut = isPartitioned(table, partitioned)
     val partitions = if (laidOut) s"PARTITIONED BY (${partitionOf(table)})" else ""
-    val location = s"${storage.scheme}://${folderOf(table, laidOut)}"
+    val location = locationOf(folderOf(table, laidOut))
     spark.sql(s"DROP TABLE IF EXISTS ${table.name}")
     spark.sql(
       s"CREATE TABLE ${table.name} (${table.ddl}) USING parquet $partitions LOCATION '$location'")

@@ -21,9 +21,13 @@ final class Systems private (val sparkAlone: SparkSession, val oap: SparkSession
 
 object Systems {
 
-  /** Starts Spark with what spark-submit configured. */
-  def start(): Systems = {
-    val conf = new SparkConf()
+  /**
+   * Starts Spark with what spark-submit configured.
+   *
+   * @param settings what is to be otherwise than it configured
+   */
+  def start(settings: Map[String, String] = Map.empty): Systems = {
+    val conf = new SparkConf().setAll(settings)
     val builder = SparkSession.builder().config(conf).appName("OAP TPC-DS")
     StorageClass.values().foreach { storage =>
       builder.config(s"spark.hadoop.fs.${storage.scheme}.impl", classOf[PacedFileSystem].getName)

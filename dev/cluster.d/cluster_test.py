@@ -1,0 +1,121 @@
+"""Tests of the parts of dev/cluster that need no cluster."""
+
+import argparse
+import contextlib
+import io
+import os
+import signal
+import sys
+import unittest
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+
+import hosts
+import main
+import measurements
+import processes
+from cluster import memory_in_mib
+
+
+def fake_cluster(hdfs=None):
+    settings = {"pool_size": "512m", "executors_per_worker": 2, "executor_cores": 4}
+    return SimpleNamespace(
+        settings=settings, state={"hdfs": hdfs}, workers=[1, 2, 3], hosts=hosts.Loopback(),
+        home=Path("home"))
+
+
+def told(*words, hdfs=None):
+    asked = main.parse(list(words))
+    return measurements.job_options(asked, fake_cluster(hdfs), Path("root"))
+
+
+class Options(unittest.TestCase):
+    def rejected(self, *words):
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), self.assertRaises(SystemExit) as ended:
+            main.parse(list(words))
+        self.assertEqual(ended.exception.code, 2)
+        return said.getvalue().splitlines()[-1]
+
+    def test_mistakes_are_named(self):
+        for words, named in (
+            ("start --workers 0", "argument --workers: '0'"),
+            ("start --pool-size 2q", "argument --pool-size: '2q'"),
+            ("kill", "required: WORKER"),
+            ("strat", "invalid choice: 'strat'"),
+            ("start --work 3", "unrecognized arguments: --work 3"),
+            ("queries --placement hash,none", "argument --placement: 'none'"),
+            ("queries --queries q52,52", "argument --queries: '52'"),
+            ("queries --scale 0", "argument --scale: '0'"),
+            ("residency --pool-share 0", "argument --pool-share: '0'"),
+            ("loss --minutes 3", "unrecognized arguments: --minutes 3"),
+            ("failures --rounds 3", "unrecognized arguments: --rounds 3"),
+        ):
+            self.assertIn(named, self.rejected(*words.split()))
+
+    def test_both_is_auto(self):
+        self.assertEqual(told("queries", "--placement", "off,both")["placements"], ["off", "auto"])
+
+    def test_pool(self):
+        self.assertEqual(told("queries")["pool"], "512m")
+        self.assertEqual(told("queries", "--pool-share", "0.4")["pool"], "")
+        self.assertEqual(told("residency")["poolShare"], 0.35)
+        self.assertEqual(told("residency", "--pool-size", "1g")["poolShare"], 0.0)
+        with self.assertRaises(SystemExit):
+            told("loss", "--pool-size", "1g", "--pool-share", "0.4")
+
+    def test_cluster_is_passed_on(self):
+        options = told("failures", "--seed", "7")
+        self.assertEqual((options["executors"], options["cores"], options["seed"]), (6, 4, 7))
+        self.assertEqual(options["control"], ["root/dev/cluster"])
+
+    def test_hdfs_must_be_there(self):
+        self.assertEqual(told("queries", "--hdfs", hdfs={"url": "hdfs://h:1"})["hdfs"], "hdfs://h:1")
+        self.assertEqual(told("queries", hdfs={"url": "hdfs://h:1"})["hdfs"], "")
+        with self.assertRaises(SystemExit):
+            told("queries", "--hdfs")
+
+    def test_arguments_of_spark_submit_are_left_alone(self):
+        asked = main.parse(["submit", "--class", "x.Y", "--workers", "z"])
+        self.assertEqual(asked.arguments, ["--class", "x.Y", "--workers", "z"])
+
+
+class Sizes(unittest.TestCase):
+    def test_memory(self):
+        self.assertEqual([memory_in_mib(text) for text in ("700m", "2g", "1t")], [700, 2048, 1 << 20])
+
+
+class Processes(unittest.TestCase):
+    def setUp(self):
+        # They are meant to outlive what starts them.
+        warnings.filterwarnings("ignore", "subprocess .* is still running", ResourceWarning)
+
+    def start(self, *code):
+        known = processes.spawn(
+            [sys.executable, "-c", *code], os.devnull, dict(os.environ), Path("."))
+        self.addCleanup(processes.end, [known])
+        return known
+
+    def test_a_process_is_known_by_the_time_it_began(self):
+        known = self.start("import time; time.sleep(60)")
+        self.assertTrue(processes.is_alive(known))
+        self.assertFalse(processes.is_alive({**known, "began": known["began"] + "0"}))
+        self.assertEqual(processes.end([known]), [])
+        self.assertFalse(processes.is_alive(known))
+
+    def test_a_paused_process_ends_too(self):
+        known = self.start("import time; time.sleep(60)")
+        processes.send(known, signal.SIGSTOP)
+        os.waitid(os.P_PID, known["pid"], os.WSTOPPED)
+        self.assertTrue(processes.is_paused(known["pid"]))
+        self.assertEqual(processes.end([known]), [])
+
+    def test_a_worker_without_executors(self):
+        # Has a child, but that is none.
+        known = self.start("import subprocess; subprocess.run(['sleep', '60'])")
+        self.assertEqual(processes.executors(known), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

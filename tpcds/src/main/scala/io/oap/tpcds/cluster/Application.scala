@@ -1,0 +1,115 @@
+package io.oap.tpcds.cluster
+
+import java.nio.file.Path
+import java.util.concurrent.TimeUnit
+
+import scala.concurrent.duration._
+
+import org.apache.spark.sql.{Row, SparkSession}
+
+import io.oap.spark.CacheControl
+import io.oap.tpcds.{DataFolder, Progress, Queries, RowComparison, ScanMetrics, Systems}
+import io.oap.tpcds.storage.StorageClass
+
+/**
+ * One Spark application on the cluster, with executors and pools of its own, from its start until
+ * it is closed. One at a time, because it takes all workers.
+ *
+ * @param settings of Spark, beside what the cluster's configuration says
+ */
+final class Application(options: ClusterOptions, settings: Map[String, String])
+    extends AutoCloseable {
+  private val systems = Systems.start(
+    settings + ("spark.default.parallelism" -> (options.executors * options.cores).toString))
+  val oap: SparkSession = systems.oap
+  val sparkAlone: SparkSession = systems.sparkAlone
+  private val context = oap.sparkContext
+
+  Application.waitFor(s"${options.executors} executors")(hosts.size >= options.executors)
+  registerTables()
+
+  private def registerTables(): Unit = {
+    val data = new DataFolder(Path.of(options.data), options.scale)
+    val tables = Queries.tables(options.queries)
+    val storage = StorageClass.ofScheme(options.storage)
+    val progress = Progress.ofTerminal()
+    data.complete(sparkAlone, tables, partitioned = false, progress)
+    progress.clear()
+    val copy = new HdfsCopy(options.hdfs, context.hadoopConfiguration)
+    for (session <- Seq(sparkAlone, oap)) {
+      if (options.hdfs.isEmpty) data.register(session, tables, partitioned = false, storage)
+      else data.register(session, tables, partitioned = false, copy.of(_))
+    }
+  }
+
+  /** Hosts of the executors that are alive now, one for each executor. */
+  def hosts: Seq[String] =
+    context.statusTracker.getExecutorInfos.toSeq.map(_.host()).filterNot(_ == driverHost)
+
+  private def driverHost: String = context.getConf.get("spark.driver.host")
+
+  /** Whether a stage runs, with at least so many tasks, of which some have ended. */
+  def isInTheMiddle(tasks: Int): Boolean = {
+    val tracker = context.statusTracker
+    tracker.getActiveStageIds().flatMap(tracker.getStageInfo(_)).exists { stage =>
+      stage.numTasks() >= tasks && stage.numCompletedTasks() > 0 && stage.numActiveTasks() > 0
+    }
+  }
+
+  /** Does something while all cores of an executor are taken by another job. */
+  def whileBusy[T](executor: String)(body: => T): T = {
+    val host = held().executors(executor).host
+    val busy = new BusyExecutor(context, executor, host, options.cores)
+    try body
+    finally busy.close()
+  }
+
+  /** What the executors' pools hold now. */
+  def held(): Held = Held(CacheControl.held(oap))
+
+  /** The rows of Spark alone. */
+  def expected(query: String): Seq[Row] = sparkAlone.sql(Queries.text(query)).collect().toSeq
+
+  /** Runs a query through the cache and compares its rows. */
+  def run(query: String, expected: Seq[Row], placement: String): QueryRun = {
+    oap.conf.set("spark.oap.placement", placement)
+    val start = System.nanoTime()
+    val frame = oap.sql(Queries.text(query))
+    val rows = frame.collect().toSeq
+    val seconds = (System.nanoTime() - start).toDouble / TimeUnit.SECONDS.toNanos(1)
+    val metrics = ScanMetrics.of(frame.queryExecution.executedPlan)
+    def metric(name: String): Long = metrics.getOrElse(name, 0L)
+    val difference = RowComparison.difference(expected, rows)
+      .orElse(Option.when(metrics.isEmpty)("the extension served none of the scans"))
+    QueryRun(query, seconds, metric("bytesFromPool"), metric("bytesFromFile"), difference)
+  }
+
+  /** Runs all queries once. */
+  def round(number: Int, placement: String, expected: Map[String, Seq[Row]]): Round = {
+    // Spark frees the broadcasts of earlier queries after a garbage collection only.
+    System.gc()
+    Round(placement, number, options.queries.map(q => run(q, expected(q), placement)))
+  }
+
+  override def close(): Unit = context.stop()
+}
+
+object Application {
+  private val Patience = 2.minutes
+
+  /** @throws IllegalStateException when it does not come true within two minutes */
+  def waitFor(what: String)(isSo: => Boolean): Unit = {
+    val deadline = Patience.fromNow
+    while (!isSo) {
+      if (deadline.isOverdue()) throw new IllegalStateException(s"after $Patience still no $what")
+      Thread.sleep(100)
+    }
+  }
+
+  /** Gives an application to the body and ends it. */
+  def use[T](options: ClusterOptions, settings: (String, String)*)(body: Application => T): T = {
+    val application = new Application(options, settings.toMap)
+    try body(application)
+    finally application.close()
+  }
+}

@@ -1,0 +1,68 @@
+package io.oap.tpcds.cluster
+
+import scala.concurrent.{Await, ExecutionContext, Future}
+import scala.concurrent.duration._
+
+/**
+ * One executor is killed in the middle of a query. The query has to be right, only what that
+ * executor held may be read again, and its successor may cost the others nothing.
+ */
+final class ExecutorLoss(options: ClusterOptions) extends ClusterMeasurement {
+  private val control = new Control(options.control)
+
+  override def run(say: String => Unit, bars: Bars): Unit = {
+    val measured = Measured.of(options, say)
+    Application.use(options, measured.poolSetting) { application =>
+      say(RoundTable.header)
+      def round(number: Int): Round = {
+        val round = application.round(number, "auto", measured.expected)
+        say(RoundTable.line(round))
+        round
+      }
+      val warm = (1 to options.rounds).map(round).last
+      val before = application.held()
+      val (lost, lostBytes) = before.bytes.maxBy(_._2)
+      val query = warm.runs.maxBy(_.fromPool).query
+      say(s"kill -9 of executor $lost, which holds ${RoundTable.megabytes(lostBytes)}, in $query")
+      val interrupted = lose(application, before.executors(lost).host, query, measured)
+      say(s"$query then read ${RoundTable.megabytes(interrupted.fromFile)} from files")
+      val next = round(options.rounds + 1)
+      Application.waitFor("new executor")(application.hosts.size >= options.executors)
+      val later = Seq(round(options.rounds + 2), round(options.rounds + 3))
+      val after = application.held()
+      say(RoundTable.ofHeld(Seq("before" -> before, "after" -> after)))
+      val differences = interrupted.difference.toSeq ++ (next +: later).flatMap(_.differences)
+      bars.none("rows that differ from Spark alone", differences)
+      bars.atMost(
+        "bytes read again in the next round, in parts of what was lost",
+        next.fromFile.toDouble / lostBytes,
+        1.05)
+      bars.atLeast(
+        "% of bytes from the own pool, best of the two rounds after",
+        100 * later.map(_.share).max,
+        98)
+      bars.atMost(
+        "bytes that the other executors gave up",
+        after.givenUpSince(before, lost).toDouble,
+        0)
+    }
+  }
+
+  /** Runs the query, and kills the executors of the host when tasks of it have ended. */
+  private def lose(
+      application: Application,
+      host: String,
+      query: String,
+      measured: Measured): QueryRun = {
+    implicit val threads: ExecutionContext = ExecutionContext.global
+    val result = Future(application.run(query, measured.expected(query), "auto"))
+    Application.waitFor(s"middle of $query") {
+      if (result.isCompleted) {
+        throw new IllegalStateException(s"$query ended before it could be seen; take more data")
+      }
+      application.isInTheMiddle(options.executors)
+    }
+    control.kill(host, whole = false)
+    Await.result(result, 10.minutes)
+  }
+}

@@ -1,0 +1,24 @@
+package io.oap.tpcds.cluster
+
+import java.nio.file.{Path => LocalPath}
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+/** Copies of local folders in HDFS, made when they are first asked for. */
+final class HdfsCopy(url: String, configuration: Configuration) {
+
+  /** URL of the copy of a folder; it has this name only when it is complete. */
+  def of(folder: LocalPath): String = {
+    val copy = new Path(s"$url/tpcds/${folder.getParent.getFileName}/${folder.getFileName}")
+    val fs = copy.getFileSystem(configuration)
+    if (!fs.exists(copy)) {
+      val beside = copy.suffix(".unfinished")
+      fs.delete(beside, true)
+      fs.mkdirs(copy.getParent)
+      fs.copyFromLocalFile(false, true, new Path(folder.toUri), beside)
+      fs.rename(beside, copy)
+    }
+    copy.toString
+  }
+}

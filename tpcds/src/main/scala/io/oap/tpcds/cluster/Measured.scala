@@ -1,0 +1,46 @@
+package io.oap.tpcds.cluster
+
+import org.apache.spark.sql.Row
+
+/**
+ * What all measurements need to know first.
+ *
+ * @param expected rows of Spark alone, by query
+ * @param poolBytes capacity of each executor's pool
+ */
+final case class Measured(expected: Map[String, Seq[Row]], poolBytes: Long) {
+  def poolSetting: (String, String) = "spark.oap.pool.size" -> poolBytes.toString
+}
+
+object Measured {
+  private val PoolUnit = 64L << 10
+  // Memory is taken when it is first used, so that a large pool costs only what it holds.
+  private val RoomForAll = "16g"
+
+  /**
+   * Runs each query with Spark alone and through the cache, in pools that take everything.
+   *
+   * @return with the capacity that was asked for, or the asked-for share of what the queries need
+   */
+  def of(options: ClusterOptions, say: String => Unit): Measured =
+    Application.use(options, "spark.oap.pool.size" -> RoomForAll) { application =>
+      val expected = options.queries.map(q => q -> application.expected(q)).toMap
+      application.round(0, "auto", expected)
+      val needed = application.held().neededBytes
+      val pool =
+        if (options.pool.nonEmpty) bytes(options.pool)
+        else fitting(needed, options.poolShare)
+      say(f"The queries need ${needed / 1e6}%.1f MB; the pool of each executor has " +
+        f"${pool / 1e6}%.1f MB, ${pool.toDouble / needed}%.3f of that.")
+      Measured(expected, pool)
+    }
+
+  /** So many bytes, and no more than a pool's unit above. */
+  def fitting(needed: Long, share: Double): Long =
+    math.ceil(needed * share / PoolUnit).toLong * PoolUnit
+
+  private def bytes(size: String): Long = {
+    val power = "kmgt".indexOf(size.last.toLower.toInt) + 1
+    size.dropRight(1).toLong << (10 * power)
+  }
+}

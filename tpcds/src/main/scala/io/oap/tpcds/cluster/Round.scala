@@ -1,0 +1,29 @@
+package io.oap.tpcds.cluster
+
+/**
+ * One run of one query.
+ *
+ * @param seconds from the SQL text to the collected rows
+ * @param fromPool bytes of column chunks taken from the pools of the tasks' own executors
+ * @param fromFile bytes read from files, footers included
+ * @param difference how the rows differ from those of Spark alone
+ */
+final case class QueryRun(
+    query: String,
+    seconds: Double,
+    fromPool: Long,
+    fromFile: Long,
+    difference: Option[String])
+
+/** All queries once. */
+final case class Round(placement: String, number: Int, runs: Seq[QueryRun]) {
+  def seconds: Double = runs.map(_.seconds).sum
+  def fromPool: Long = runs.map(_.fromPool).sum
+  def fromFile: Long = runs.map(_.fromFile).sum
+
+  /** What share of the bytes came from the task's own pool. */
+  def share: Double =
+    if (fromPool + fromFile == 0) 0 else fromPool.toDouble / (fromPool + fromFile)
+
+  def differences: Seq[String] = runs.flatMap(run => run.difference.map(d => s"${run.query}: $d"))
+}

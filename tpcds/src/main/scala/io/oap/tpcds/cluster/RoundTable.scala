@@ -1,0 +1,39 @@
+package io.oap.tpcds.cluster
+
+import io.oap.tpcds.Report
+
+/** Rounds, and what pools hold, as lines for people. */
+object RoundTable {
+
+  def header: String = columns("placement", "round", "time", "from pools", "from files", "own pool")
+
+  /** One round; said as soon as it has ended. */
+  def line(round: Round): String = columns(
+    round.placement,
+    round.number.toString,
+    f"${round.seconds}%.2f s",
+    megabytes(round.fromPool),
+    megabytes(round.fromFile),
+    percent(round.share))
+
+  /** What the pools hold at the end, by way of placement. */
+  def ofHeld(all: Seq[(String, Held)]): String = {
+    val header = Seq("placement", "executor", "cached", "max over mean", "held twice")
+    val lines = all.flatMap { case (placement, held) =>
+      val executors = held.bytes.toSeq.sorted.map { case (id, bytes) =>
+        Seq(placement, s"$id on ${held.executors(id).host}", megabytes(bytes), "", "")
+      }
+      val total = megabytes(held.totalBytes)
+      val sum = Seq(placement, "all", total, f"${held.maxOverMean}%.3f", percent(held.heldTwice))
+      executors :+ sum
+    }
+    Report.align(header +: lines)
+  }
+
+  def megabytes(bytes: Long): String = f"${bytes / 1e6}%.1f MB"
+
+  def percent(share: Double): String = f"${share * 100}%.2f %%"
+
+  private def columns(first: String, others: String*): String =
+    first.padTo(10, ' ') + others.map(cell => f"$cell%12s").mkString
+}

@@ -1,0 +1,46 @@
+package io.oap.tpcds.cluster
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.oap.spark.HeldByExecutor
+
+/** What is said of the pools of several executors. */
+class HeldSuite extends AnyFunSuite {
+  private def held(executors: (String, Map[String, Long])*): Held =
+    Held(executors.map { case (id, chunks) =>
+      id -> HeldByExecutor("host", chunks, 1000, 0, 0)
+    }.toMap)
+
+  private val two = held("0" -> Map("a" -> 100L, "b" -> 65L), "1" -> Map("b" -> 65L, "c" -> 70L))
+
+  test("copies count for what is cached, not for what is needed") {
+    assert(two.bytes == Map("0" -> 165L, "1" -> 135L))
+    assert(two.totalBytes == 300)
+    assert(two.distinct.values.sum == 235)
+    assert(two.heldTwice == 65.0 / 300)
+    assert(two.neededBytes == 128 * 3)
+  }
+
+  test("an executor that holds nothing counts in the mean") {
+    assert(two.maxOverMean == 165.0 / 150)
+    assert(held("0" -> Map("a" -> 90L), "1" -> Map.empty[String, Long]).maxOverMean == 2)
+  }
+
+  test("empty pools are balanced and hold nothing twice") {
+    val empty = held("0" -> Map.empty[String, Long], "1" -> Map.empty[String, Long])
+    assert(empty.maxOverMean == 1)
+    assert(empty.heldTwice == 0)
+    assert(held().maxOverMean == 1)
+  }
+
+  test("given up is what others than the lost one no longer hold") {
+    val after = held("0" -> Map("b" -> 65L, "d" -> 10L), "2" -> Map("a" -> 100L))
+    assert(after.givenUpSince(two, "1") == 100)
+    assert(after.givenUpSince(two, "none of them") == 100 + 65 + 70)
+    assert(two.givenUpSince(two, "1") == 0)
+  }
+
+  test("chunks of equal length are all counted") {
+    assert(held().givenUpSince(held("0" -> Map("a" -> 5L, "b" -> 5L)), "1") == 10)
+  }
+}
