@@ -130,12 +130,13 @@ final class CachedParquetScan(
         val files = partitions.toSeq.collect { case files: FilePartition => files }
         def bytes = files.flatMap(_.files).map(_.length + conf.filesOpenCostInBytes).sum
         val cluster = Cluster.of(context)
+        val measured = cluster.directory.loadBytesPerSecond
         new PartitionPlan(
           cluster.directory,
           cluster.load.expectedWaitSeconds,
           readDataSchema.fieldNames.toSeq,
           conf.caseSensitiveAnalysis,
-          rules,
+          measured.fold(rules)(rate => rules.copy(loadBytesPerSecond = rate)),
           FilePartition.maxSplitBytes(sparkSession, bytes),
           conf.filesOpenCostInBytes
         ).of(files)

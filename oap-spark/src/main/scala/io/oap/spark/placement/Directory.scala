@@ -72,6 +72,7 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
       executor.lastReport = delta.to
       executor.capacityBytes = delta.capacityBytes
       executor.usedBytes = delta.usedBytes
+      executor.loadBytesPerSecond = delta.loadBytesPerSecond
       val withoutLayout = delta.files.filterNot(take(executor, _)).map(_.file)
       forgetOldFiles()
       ResidencyReply(isAccepted = true, withoutLayout.toArray)
@@ -103,6 +104,12 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
       held,
       heldTwice,
       estimatedBytes)
+  }
+
+  /** How fast a task reads files, on the average of the executors that know; if any does. */
+  def loadBytesPerSecond: Option[Double] = synchronized {
+    val rates = executors.values.asScala.map(_.loadBytesPerSecond).filter(_ > 0)
+    if (rates.isEmpty) None else Some(rates.sum / rates.size)
   }
 
   /** Bytes of heap the Directory takes, about. */

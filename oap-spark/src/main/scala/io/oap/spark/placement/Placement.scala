@@ -5,7 +5,7 @@ package io.oap.spark.placement
  *
  * @param usesHash whether pieces that are cached nowhere are given an executor
  * @param usesResidency whether it counts what executors hold and where pieces were sent before
- * @param loadBytesPerSecond how fast a task reads the files
+ * @param loadBytesPerSecond how fast a task reads the files; the default is for before it is known
  */
 final case class PlacementRules(
     usesHash: Boolean = true,

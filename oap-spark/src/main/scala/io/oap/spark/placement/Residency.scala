@@ -37,6 +37,7 @@ final case class FileDelta(
  * @param to number of this report
  * @param capacityBytes capacity of its pool
  * @param usedBytes what is used of it
+ * @param loadBytesPerSecond how fast its tasks have read files so far; 0 while that is not known
  */
 final case class ResidencyDelta(
     executor: String,
@@ -44,7 +45,8 @@ final case class ResidencyDelta(
     to: Long,
     files: Seq[FileDelta],
     capacityBytes: Long,
-    usedBytes: Long)
+    usedBytes: Long,
+    loadBytesPerSecond: Double = 0)
 
 /**
  * The driver's answer.

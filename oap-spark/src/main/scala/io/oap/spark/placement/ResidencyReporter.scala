@@ -9,7 +9,7 @@ import org.apache.spark.SparkEnv
 import org.apache.spark.internal.Logging
 
 import io.oap.cache.ColumnCache
-import io.oap.spark.SparkRpc
+import io.oap.spark.{ExecutorCache, SparkRpc}
 
 /**
  * Keeps the driver informed of what this executor's pool holds, from a thread of its own.
@@ -67,7 +67,7 @@ private[spark] final class ResidencyReporter(environment: SparkEnv, cache: Colum
       val snapshot = cache.snapshot()
       val stats = cache.poolStats()
       val isComplete =
-        tracker.report(snapshot, stats.capacityBytes, stats.usedBytes)(send)
+        tracker.report(snapshot, stats.capacityBytes, stats.usedBytes, loadBytesPerSecond)(send)
       if (isComplete) {
         reportedVersion = snapshot.version
       }
@@ -78,6 +78,13 @@ private[spark] final class ResidencyReporter(environment: SparkEnv, cache: Colum
         driver = None
         false
     }
+
+  /** Of all readers of this process so far; 0 until they have read enough to tell. */
+  private def loadBytesPerSecond: Double = {
+    val totals = ExecutorCache.readTotals()
+    if (totals.bytesFromFile < TellingBytes) 0
+    else totals.bytesFromFile * 1e9 / math.max(1, totals.loadNanos)
+  }
 
   @throws[IOException]
   private def send(delta: ResidencyDelta): ResidencyReply = {
@@ -97,6 +104,8 @@ private object ResidencyReporter {
 
   /** The thread rests so many times as long as it has worked. */
   private val PausePerWork = 20L
+
+  private val TellingBytes = 16L << 20
 
   private val AnswerMillis = 30000L
 

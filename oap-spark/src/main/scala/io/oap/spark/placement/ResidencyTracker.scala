@@ -30,12 +30,16 @@ private[spark] final class ResidencyTracker(
    * Tells the driver what has changed, in as many reports as that takes.
    *
    * @param snapshot what the pool holds
+   * @param loadBytesPerSecond as in the report
    * @param send sends one report and returns the answer
    * @return whether the driver knows all of it now; else the next call says more or begins anew
    * @throws Exception what `send` throws; the next call begins anew
    */
-  def report(snapshot: PoolSnapshot, capacityBytes: Long, usedBytes: Long)(
-      send: ResidencyDelta => ResidencyReply): Boolean = {
+  def report(
+      snapshot: PoolSnapshot,
+      capacityBytes: Long,
+      usedBytes: Long,
+      loadBytesPerSecond: Double = 0)(send: ResidencyDelta => ResidencyReply): Boolean = {
     val parts = changes(snapshot).grouped(filesPerReport).toSeq
     var isComplete = false
     try {
@@ -46,7 +50,8 @@ private[spark] final class ResidencyTracker(
           number + 1,
           part.map(_.delta),
           capacityBytes,
-          usedBytes)
+          usedBytes,
+          loadBytesPerSecond)
         take(part, send(delta))
       }
     } finally {

@@ -11,6 +11,7 @@ final private[placement] class KnownExecutor(val id: String) {
   var lastReport = 0L
   var capacityBytes = -1L
   var usedBytes = 0L
+  var loadBytesPerSecond = 0.0
   var chunks = 0L
   var chunkBytes = 0L
   private var planned = 0L

@@ -247,4 +247,15 @@ final class DirectorySuite extends AnyFunSuite {
     now += 301L * 1000 * 1000 * 1000
     assert(expected == 0)
   }
+
+  test("the load rate is the average of the live executors that know theirs") {
+    val directory = withExecutors("1", "2", "3")
+    assert(directory.loadBytesPerSecond === None)
+    for ((id, rate) <- Seq("1" -> 100.0, "2" -> 0.0, "3" -> 300.0)) {
+      directory.accept(ResidencyDelta(id, 0, 1, Nil, 1000, 0, rate))
+    }
+    assert(directory.loadBytesPerSecond === Some(200.0))
+    directory.executorLost("1")
+    assert(directory.loadBytesPerSecond === Some(300.0))
+  }
 }
