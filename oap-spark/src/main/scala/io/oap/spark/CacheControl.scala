@@ -31,7 +31,10 @@ object CacheControl {
    * task within a minute. For tests and measurements: it lists every chunk.
    */
   def held(spark: SparkSession): Map[String, HeldByExecutor] =
-    EveryExecutor.ask(spark.sparkContext, Patience)(() => HeldByExecutor.here())
+    EveryExecutor
+      .ask(spark.sparkContext, Patience)(() => HeldByExecutor.here())
+      .collect { case (executor, _, Some(held)) => executor -> held }
+      .toMap
 
   /** What the readers of this process have counted, all queries together. */
   def localCounters(): CacheCounters = ExecutorCache.readTotals()
