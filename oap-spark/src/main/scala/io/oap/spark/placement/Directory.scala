@@ -11,7 +11,7 @@ import com.google.common.collect.Interners
  * and to which executor plans have sent what is held nowhere yet (its home).
  *
  * It is safe for threads: reports arrive while queries are planned. All is under one lock, which is
- * held for one file or one report at a time, except by [[totals]], which goes through all files.
+ * held for one file or one report at a time; only to sweep out many lost executors is it held longer.
  * What it does not know, or has forgotten for want of room, makes queries slower, never wrong.
  *
  * @param limitBytes bytes of heap, estimated, above which the files used longest ago are forgotten;
@@ -87,23 +87,26 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
   def scan(columns: Iterable[String], isCaseSensitive: Boolean): DirectoryScan =
     new DirectoryScan(this, new WantedColumns(columns, isCaseSensitive))
 
-  /** Sums over all that is known; goes through all files. */
-  def totals(): DirectoryTotals = synchronized {
-    val now = nanoTime()
-    var held = 0L
-    var heldTwice = 0L
-    files.values.forEach { file =>
-      val sums = new DistinctBytes(file, slots.owner(_) != null)
-      held += sums.held
-      heldTwice += sums.heldTwice
+  /**
+   * Sums over all that is known. It goes through all files, some at a time, so that plans and
+   * reports need not wait: what changes meanwhile may be counted or not.
+   */
+  def totals(): DirectoryTotals = {
+    val all = synchronized(files.values.toArray(new Array[FileChunks](0)))
+    var held, heldTwice = 0L
+    for (some <- all.grouped(Directory.FilesAtATime)) synchronized {
+      for (file <- some) {
+        val sums = new DistinctBytes(file, slots.owner(_) != null)
+        held += sums.held
+        heldTwice += sums.heldTwice
+      }
     }
-    DirectoryTotals(
-      known().map(e =>
-        ExecutorTotals(liveExecutor(e, now), e.chunks, e.chunkBytes, e.lastReport)),
-      files.size,
-      held,
-      heldTwice,
-      estimatedBytes)
+    synchronized {
+      val now = nanoTime()
+      val executors = known().map(e =>
+        ExecutorTotals(liveExecutor(e, now), e.chunks, e.chunkBytes, e.lastReport))
+      DirectoryTotals(executors, files.size, held, heldTwice, estimatedBytes)
+    }
   }
 
   /** How fast a task reads files, on the average of the executors that know; if any does. */
@@ -194,6 +197,7 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
 
 private object Directory {
   private val MaxHomes = 1L << 18
+  private val FilesAtATime = 1000
 }
 
 /**

@@ -6,9 +6,12 @@ final private[placement] class DistinctBytes(file: FileChunks, isLive: Int => Bo
   for (holder <- 0 until file.holders if isLive(file.slot(holder)))
     file.foreachHeld(holder)(chunk => times(chunk) += 1)
 
-  def held: Long = bytes(1)
-  def heldTwice: Long = bytes(2)
+  val held: Long = bytes(1)
+  val heldTwice: Long = bytes(2)
 
-  private def bytes(atLeast: Int): Long =
-    times.indices.iterator.filter(times(_) >= atLeast).map(file.chunkBytes(_).toLong).sum
+  private def bytes(atLeast: Int): Long = {
+    var sum = 0L
+    for (chunk <- times.indices if times(chunk) >= atLeast) sum += file.chunkBytes(chunk)
+    sum
+  }
 }

@@ -45,10 +45,10 @@ final private[placement] class Loads(executors: Array[LiveExecutor], rules: Plac
   }
 
   /** The opposite of [[give]]. */
-  def take(executor: Int, piece: Piece, heldBytes: Long): Unit = {
+  def take(executor: Int, piece: Piece, heldBytes: Long, isGuest: Boolean): Unit = {
     work(executor) -= seconds(piece, heldBytes) / cores(executor)
     pieces(executor) -= 1
-    fills(executor) -= math.max(piece.wantedBytes - heldBytes, 0)
+    if (!isGuest) fills(executor) -= math.max(piece.wantedBytes - heldBytes, 0)
     update(executor)
   }
 

@@ -119,7 +119,7 @@ final private class Placing(
       }
     }
     if (to >= 0) {
-      loads.take(from, piece, held(piece, from))
+      loads.take(from, piece, held(piece, from), placed.isGuest(i))
       give(i, to, !loads.hasRoom(to) && held(piece, to) < piece.wantedBytes)
     }
     to >= 0

@@ -1,6 +1,7 @@
 package io.oap.spark.placement
 
 import java.util.BitSet
+import java.util.concurrent.{FutureTask, TimeUnit}
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -257,5 +258,35 @@ final class DirectorySuite extends AnyFunSuite {
     assert(directory.loadBytesPerSecond === Some(200.0))
     directory.executorLost("1")
     assert(directory.loadBytesPerSecond === Some(300.0))
+  }
+
+  test("reports, losses, plans and totals from many threads") {
+    val directory = withExecutors("0", "1", "2", "3")
+    val rounds = 300
+    val reporting = (0 until 4).map { n =>
+      new FutureTask[Unit](() =>
+        for (round <- 0 until rounds) {
+          assert(report(directory, n.toString, round, added(round % 50, n)).isAccepted)
+          directory.executorJoined(s"x$n-$round", "host", 4)
+          report(directory, s"x$n-$round", 0, added(round % 50, 5))
+          directory.executorLost(s"x$n-$round")
+        })
+    }
+    val planning = new FutureTask[Unit](() =>
+      while (!reporting.forall(_.isDone)) {
+        val scan = directory.scan(Seq("a", "b"), isCaseSensitive = false)
+        for (file <- 0L until 50L; rowGroup <- scan.rowGroups(file).toSeq.flatten) {
+          val holders = rowGroup.holdings.map(_.executor).toSeq
+          assert(
+            holders == holders.distinct.sorted && holders.forall(scan.executors.indices.contains))
+        }
+        assert(directory.totals().files <= 50)
+      })
+    val threads = (planning +: reporting).map(new Thread(_))
+    threads.foreach(_.start())
+    (planning +: reporting).foreach(_.get(60, TimeUnit.SECONDS))
+    val totals = directory.totals()
+    assert(totals.executors.map(_.chunks) == Seq.fill(4)(50))
+    assert(totals.heldBytes == 50 * (1 + 2 + 4 + 8) && totals.heldTwiceBytes == 0)
   }
 }
