@@ -130,9 +130,7 @@ static void encode_plain(const vector_rows *rows, unsigned char *out) {
 static void encode_packed(const vector_kernels *kernels, vector_rows *rows,
                           const vector_choice *choice, unsigned char *out) {
   if (choice->width <= 32) {
-    for (uint32_t i = 0; i < rows->rows; i++) {
-      rows->packing.narrow[i] = (uint32_t)((uint64_t)rows->number[i] - choice->reference);
-    }
+    kernels->narrow(rows->number, rows->rows, choice->reference, rows->packing.narrow);
   } else {
     for (uint32_t i = 0; i < rows->rows; i++) {
       rows->packing.wide[i] = (uint64_t)rows->number[i] - choice->reference;

@@ -6,6 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Numbers of a source's dictionary are below this. */
+#define VECTOR_MOST_ENTRIES (UINT32_C(1) << 28)
+
 int oap_vector_encoder_open(enum oap_kind kind, oap_vector_encoder **out) {
   if (kind < OAP_I8 || kind > OAP_BYTES) {
     return -EINVAL;
@@ -30,21 +33,18 @@ void oap_vector_encoder_close(oap_vector_encoder *e) {
     free(e->zones[i].codes);
   }
   vector_dictionary_clear(&e->dictionary);
+  vector_source_clear(&e->source);
   free(e->zones);
   free(e);
 }
 
 /* Copies the flags, as 0 and 1 and up to a multiple of 8, and returns how many are set. */
-static uint16_t take_nulls(vector_rows *out, const uint8_t *nulls, uint32_t rows) {
-  uint32_t count = 0;
-  if (nulls != NULL) {
-    for (uint32_t i = 0; i < rows; i++) {
-      out->is_null[i] = nulls[i] != 0;
-      count += nulls[i] != 0;
-    }
-    memset(out->is_null + rows, 0, -rows % 8);
+static uint16_t take_nulls(oap_vector_encoder *e, const uint8_t *nulls, uint32_t rows) {
+  if (nulls == NULL) {
+    return 0;
   }
-  return (uint16_t)count;
+  memset(e->rows.is_null + rows, 0, -rows % 8);
+  return (uint16_t)e->kernels->flags(nulls, rows, e->rows.is_null);
 }
 
 /* Eight flags of 0 or 1 as bits, the first one the lowest. */
@@ -65,7 +65,7 @@ static int begin_zone(oap_vector_encoder *e, const uint8_t *nulls, uint32_t rows
   }
   vector_built *zone = &e->zones[e->zone_count];
   *zone = (vector_built){.head.rows = (uint16_t)rows};
-  zone->head.nulls = take_nulls(&e->rows, nulls, rows);
+  zone->head.nulls = take_nulls(e, nulls, rows);
   uint64_t bitmap = vector_bitmap_bytes(rows, zone->head.nulls);
   if (bitmap > 0) {
     zone->payload = calloc(1, bitmap);
@@ -128,10 +128,9 @@ static int fail_if(oap_vector_encoder *e, int result) {
 }
 
 /* Loads values as 64-bit numbers. */
-static void load_numbers(vector_rows *rows, const void *values) {
+static void load_numbers(const vector_kernels *kernels, vector_rows *rows, const void *values) {
   const int8_t *bytes = values;
   const int16_t *shorts = values;
-  const int32_t *ints = values;
   const uint32_t *floats = values;
   switch (rows->kind) {
   case OAP_I8:
@@ -145,9 +144,7 @@ static void load_numbers(vector_rows *rows, const void *values) {
     }
     return;
   case OAP_I32:
-    for (uint32_t i = 0; i < rows->rows; i++) {
-      rows->number[i] = ints[i];
-    }
+    kernels->extend32(values, rows->rows, rows->number);
     return;
   case OAP_F32:
     for (uint32_t i = 0; i < rows->rows; i++) {
@@ -187,21 +184,6 @@ static void bound_numbers(oap_vector_encoder *e, vector_zone *head) {
   head->maximum = bits_of_order(head->maximum);
 }
 
-int oap_vector_encoder_add(oap_vector_encoder *e, const void *values, const uint8_t *nulls,
-                           uint32_t rows) {
-  int result = check_zone(e, rows, false);
-  if (result != 0 || (result = begin_zone(e, nulls, rows)) != 0) {
-    return fail_if(e, result);
-  }
-  vector_zone *head = &e->zones[e->zone_count - 1].head;
-  load_numbers(&e->rows, values);
-  fill_nulls(&e->rows, head->nulls);
-  if (head->nulls < rows) {
-    bound_numbers(e, head);
-  }
-  return fail_if(e, vector_encode_zone(e));
-}
-
 /* The first 8 bytes as a big-endian number. */
 static uint64_t prefix_of(const unsigned char *data, uint32_t length) {
   uint64_t prefix = 0;
@@ -222,13 +204,35 @@ static void bound_bytes(const vector_rows *rows, vector_zone *head) {
   head->maximum = (int64_t)greatest;
 }
 
+/* Encodes the last zone, whose rows are there; what null rows have is anything. */
+static int end_zone(oap_vector_encoder *e) {
+  vector_zone *head = &e->zones[e->zone_count - 1].head;
+  fill_nulls(&e->rows, head->nulls);
+  if (head->nulls < head->rows && e->rows.kind == OAP_BYTES) {
+    bound_bytes(&e->rows, head);
+  } else if (head->nulls < head->rows) {
+    bound_numbers(e, head);
+  }
+  return fail_if(e, vector_encode_zone(e));
+}
+
+int oap_vector_encoder_add(oap_vector_encoder *e, const void *values, const uint8_t *nulls,
+                           uint32_t rows) {
+  int result = check_zone(e, rows, false);
+  if (result != 0 || (result = begin_zone(e, nulls, rows)) != 0) {
+    return fail_if(e, result);
+  }
+  load_numbers(e->kernels, &e->rows, values);
+  return end_zone(e);
+}
+
 int oap_vector_encoder_add_bytes(oap_vector_encoder *e, const int64_t *addresses,
                                  const int32_t *lengths, const uint8_t *nulls, uint32_t rows) {
   int result = check_zone(e, rows, true);
   if (result != 0 || (result = begin_zone(e, nulls, rows)) != 0) {
     return fail_if(e, result);
   }
-  vector_zone *head = &e->zones[e->zone_count - 1].head;
+  const vector_zone *head = &e->zones[e->zone_count - 1].head;
   uint64_t total = 0;
   for (uint32_t i = 0; i < rows; i++) {
     bool is_null = head->nulls > 0 && e->rows.is_null[i];
@@ -242,9 +246,106 @@ int oap_vector_encoder_add_bytes(oap_vector_encoder *e, const int64_t *addresses
   if (total > VECTOR_MOST_ZONE_BYTES) {
     return fail_if(e, -EFBIG);
   }
-  fill_nulls(&e->rows, head->nulls);
-  if (head->nulls < rows) {
-    bound_bytes(&e->rows, head);
+  return end_zone(e);
+}
+
+/* A number as load_numbers has it. */
+static int64_t number_of(enum oap_kind kind, int64_t number) {
+  switch (kind) {
+  case OAP_I8:
+    return (int8_t)number;
+  case OAP_I16:
+    return (int16_t)number;
+  case OAP_I32:
+    return (int32_t)number;
+  case OAP_F32:
+    return (uint32_t)number;
+  default:
+    return number;
   }
-  return fail_if(e, vector_encode_zone(e));
+}
+
+int oap_vector_encoder_learn(oap_vector_encoder *e, uint32_t id, int64_t number) {
+  if (e->rows.kind == OAP_BYTES || id >= VECTOR_MOST_ENTRIES) {
+    return -EINVAL;
+  }
+  int result = vector_source_make_room(&e->source, id + 1, false);
+  if (result == 0) {
+    e->source.number[id] = number_of(e->rows.kind, number);
+    vector_source_note(&e->source, id);
+  }
+  return result;
+}
+
+int oap_vector_encoder_learn_bytes(oap_vector_encoder *e, uint32_t id, const void *data,
+                                   uint32_t length) {
+  if (e->rows.kind != OAP_BYTES || id >= VECTOR_MOST_ENTRIES) {
+    return -EINVAL;
+  }
+  int result = vector_source_make_room(&e->source, id + 1, true);
+  if (result != 0) {
+    return result;
+  }
+  const unsigned char *kept = vector_source_keep(&e->source, data, length);
+  if (kept == NULL) {
+    return -ENOMEM;
+  }
+  e->source.data[id] = kept;
+  e->source.length[id] = length;
+  vector_source_note(&e->source, id);
+  return 0;
+}
+
+/* The first row from there on that is not null and whose number is not known; else rows. */
+static uint32_t first_unknown(const vector_source *source, const uint32_t *ids,
+                              const uint8_t *nulls, uint32_t from, uint32_t rows) {
+  for (uint32_t i = from; i < rows; i++) {
+    bool is_known = ids[i] < source->room && source->is_known[ids[i]] != 0;
+    if (!is_known && (nulls == NULL || nulls[i] == 0)) {
+      return i;
+    }
+  }
+  return rows;
+}
+
+/* The values that numbers stand for; the number 0 stands where a row is null. */
+static uint64_t load_entries(oap_vector_encoder *e, const uint8_t *nulls) {
+  vector_rows *rows = &e->rows;
+  if (rows->kind != OAP_BYTES) {
+    e->kernels->gather[3](e->source.number, rows->code, rows->rows, rows->number);
+    return 0;
+  }
+  uint64_t total = 0;
+  for (uint32_t i = 0; i < rows->rows; i++) {
+    bool is_null = nulls != NULL && nulls[i] != 0;
+    rows->data[i] = is_null ? NULL : e->source.data[rows->code[i]];
+    rows->length[i] = is_null ? 0 : e->source.length[rows->code[i]];
+    total += rows->length[i];
+  }
+  return total;
+}
+
+int oap_vector_encoder_add_ids(oap_vector_encoder *e, const uint32_t *ids, const uint8_t *nulls,
+                               uint32_t from, uint32_t rows) {
+  bool is_bytes = e->rows.kind == OAP_BYTES;
+  vector_source *source = &e->source;
+  int result = check_zone(e, rows, is_bytes);
+  if (result != 0 || (result = vector_source_make_room(source, 1, is_bytes)) != 0) {
+    return fail_if(e, result);
+  }
+  /* Writers number entries as they come up: mostly, all below a bound are known. */
+  if (e->kernels->bound_ids(ids, nulls, rows, source->known_below, e->rows.code)) {
+    uint32_t unknown = first_unknown(source, ids, nulls, from, rows);
+    if (unknown < rows) {
+      return (int)unknown + 1;
+    }
+    (void)e->kernels->bound_ids(ids, nulls, rows, source->room, e->rows.code);
+  }
+  if ((result = begin_zone(e, nulls, rows)) != 0) {
+    return fail_if(e, result);
+  }
+  if (load_entries(e, nulls) > VECTOR_MOST_ZONE_BYTES) {
+    return fail_if(e, -EFBIG);
+  }
+  return end_zone(e);
 }

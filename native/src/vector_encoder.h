@@ -3,11 +3,13 @@
 #define OAP_VECTOR_ENCODER_H
 
 #include "vector_encode.h"
+#include "vector_source.h"
 
 struct oap_vector_encoder {
   const vector_kernels *kernels;
   vector_rows rows;
   vector_dictionary dictionary;
+  vector_source source;
   vector_built *zones;
   uint32_t zone_count;
   uint32_t zone_room;

@@ -181,6 +181,44 @@ static uint32_t changes(const int64_t *values, uint32_t rows) {
   return found;
 }
 
+static void extend32(const int32_t *values, uint32_t rows, int64_t *wide) {
+  for (uint32_t i = 0; i < rows; i++) {
+    wide[i] = values[i];
+  }
+}
+
+static void narrow(const int64_t *values, uint32_t rows, uint64_t reference, uint32_t *out) {
+  for (uint32_t i = 0; i < rows; i++) {
+    out[i] = (uint32_t)((uint64_t)values[i] - reference);
+  }
+}
+
+static uint32_t flags(const uint8_t *in, uint32_t rows, uint8_t *out) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < rows; i++) {
+    out[i] = in[i] != 0;
+    count += in[i] != 0;
+  }
+  return count;
+}
+
+static bool bound_ids(const uint32_t *ids, const uint8_t *nulls, uint32_t rows, uint32_t bound,
+                      uint32_t *out) {
+  uint32_t beyond = 0;
+  if (nulls == NULL) {
+    for (uint32_t i = 0; i < rows; i++) {
+      out[i] = ids[i] < bound ? ids[i] : 0;
+      beyond |= ids[i] >= bound;
+    }
+  } else {
+    for (uint32_t i = 0; i < rows; i++) {
+      out[i] = ids[i] < bound ? ids[i] : 0;
+      beyond |= (ids[i] >= bound) & (nulls[i] == 0);
+    }
+  }
+  return beyond != 0;
+}
+
 const vector_kernels VECTOR_KERNELS = {
     .name = VECTOR_KERNELS_NAME,
     .pack32 = pack32,
@@ -203,4 +241,8 @@ const vector_kernels VECTOR_KERNELS = {
     .compact = vector_compact,
     .bounds = bounds,
     .changes = changes,
+    .extend32 = extend32,
+    .narrow = narrow,
+    .flags = flags,
+    .bound_ids = bound_ids,
 };

@@ -78,6 +78,15 @@ typedef struct vector_kernels {
   /* For the encoder: least and greatest; places where a value differs from the one before. */
   void (*bounds)(const int64_t *values, uint32_t rows, int64_t *least, int64_t *greatest);
   uint32_t (*changes)(const int64_t *values, uint32_t rows);
+  /* Sign-extends; and takes reference away, where what is left has 32 bits. */
+  void (*extend32)(const int32_t *values, uint32_t rows, int64_t *wide);
+  void (*narrow)(const int64_t *values, uint32_t rows, uint64_t reference, uint32_t *out);
+  /* Copies flags as 0 and 1; returns how many are set. */
+  uint32_t (*flags)(const uint8_t *in, uint32_t rows, uint8_t *out);
+  /* Copies numbers below a bound, and 0 for the others; returns whether any of the others has no
+   * flag in nulls, or any at all when that is NULL. */
+  bool (*bound_ids)(const uint32_t *ids, const uint8_t *nulls, uint32_t rows, uint32_t bound,
+                    uint32_t *out);
 } vector_kernels;
 
 /* Multiplicative hashing: the upper bits of the product are the hash. */

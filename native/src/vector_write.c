@@ -113,8 +113,8 @@ int oap_vector_encoder_write(const oap_vector_encoder *e, unsigned char *const *
 }
 
 uint64_t oap_vector_encoder_memory(const oap_vector_encoder *e) {
-  uint64_t bytes =
-      sizeof(*e) + e->zone_room * sizeof(*e->zones) + vector_dictionary_memory(&e->dictionary);
+  uint64_t bytes = sizeof(*e) + e->zone_room * sizeof(*e->zones) +
+                   vector_dictionary_memory(&e->dictionary) + e->source.memory;
   for (uint32_t i = 0; i < e->zone_count; i++) {
     const vector_built *zone = &e->zones[i];
     uint64_t bitmap = vector_bitmap_bytes(zone->head.rows, zone->head.nulls);

@@ -137,7 +137,7 @@ double column_double(const column *c, uint32_t row) {
   return value;
 }
 
-static void add_zone(oap_vector_encoder *encoder, const column *c, uint32_t from, uint32_t rows) {
+void column_add(const column *c, oap_vector_encoder *encoder, uint32_t from, uint32_t rows) {
   bool has_nulls = false;
   for (uint32_t row = from; row < from + rows; row++) {
     has_nulls = has_nulls || c->nulls[row] != 0;
@@ -173,7 +173,7 @@ chunk chunk_encode(uint64_t *random, const column *c, uint32_t pieces) {
   oap_vector_encoder *encoder;
   CHECK(oap_vector_encoder_open(c->kind, &encoder) == 0);
   for (uint32_t from = 0; from < c->rows; from += OAP_ZONE_ROWS) {
-    add_zone(encoder, c, from, c->rows - from < OAP_ZONE_ROWS ? c->rows - from : OAP_ZONE_ROWS);
+    column_add(c, encoder, from, c->rows - from < OAP_ZONE_ROWS ? c->rows - from : OAP_ZONE_ROWS);
   }
   chunk out = {.pieces = 0};
   CHECK(oap_vector_encoder_finish(encoder, &out.bytes) == 0);

@@ -31,6 +31,9 @@ void column_free(column *c);
 int64_t column_integer(const column *c, uint32_t row);
 double column_double(const column *c, uint32_t row);
 
+/* Adds rows of it as a zone. */
+void column_add(const column *c, oap_vector_encoder *encoder, uint32_t from, uint32_t rows);
+
 /* Encodes all of it, into that many pieces or less. */
 chunk chunk_encode(uint64_t *random, const column *c, uint32_t pieces);
 void chunk_free(chunk *c);

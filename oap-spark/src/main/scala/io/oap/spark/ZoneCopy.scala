@@ -1,5 +1,9 @@
 package io.oap.spark
 
+import java.lang.Double.doubleToRawLongBits
+import java.lang.Float.floatToRawIntBits
+
+import org.apache.spark.sql.execution.vectorized.{OnHeapColumnVector, WritableColumnVector}
 import org.apache.spark.sql.vectorized.ColumnVector
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
@@ -17,44 +21,87 @@ private final class ZoneCopy {
   private val nulls = new Scratch(rowsAtMost)
   private var bytes = new Scratch(1 << 16)
 
-  /** Adds the first rows of a vector as the encoder's next zone. */
+  /** Adds the first rows of a vector as the encoder's next zone; an encoder is for one chunk. */
   def add(vector: ColumnVector, form: VectorForm, rows: Int, encoder: VectorEncoder): Unit = {
     val nullFlags = if (vector.hasNull) copyNulls(vector, rows) else 0L
-    if (form.kind == VectorKind.BYTES) {
-      copyBytes(vector, form, rows)
-      encoder.addBytes(values.address, lengths.address, nullFlags, rows)
-    } else {
-      copyValues(vector, form, rows)
-      encoder.add(values.address, nullFlags, rows)
+    vector match {
+      case coded: WritableColumnVector if coded.hasDictionary =>
+        addIds(coded, form, rows, nullFlags, encoder)
+      case _ if form.kind == VectorKind.BYTES =>
+        copyBytes(vector, form, rows)
+        encoder.addBytes(values.address, lengths.address, nullFlags, rows)
+      case _ =>
+        copyValues(vector, form, rows)
+        encoder.add(values.address, nullFlags, rows)
     }
   }
 
   private def copyNulls(vector: ColumnVector, rows: Int): Long = {
-    var row = 0
-    while (row < rows) {
-      Platform.putBoolean(null, nulls.address + row, vector.isNullAt(row))
-      row += 1
+    vector match {
+      case heap: OnHeapColumnVector if OnHeapNulls.areReadable && !heap.isAllNull =>
+        copy(OnHeapNulls.of(heap), Platform.BYTE_ARRAY_OFFSET, nulls, rows)
+      case _ =>
+        for (row <- 0 until rows) {
+          Platform.putBoolean(null, nulls.address + row, vector.isNullAt(row))
+        }
     }
     nulls.address
+  }
+
+  /** A Parquet chunk has one dictionary; each entry is looked up once, for the first row with it. */
+  private def addIds(
+      vector: WritableColumnVector,
+      form: VectorForm,
+      rows: Int,
+      nullFlags: Long,
+      encoder: VectorEncoder): Unit = {
+    val ids = vector.getDictionaryIds.getInts(0, rows)
+    copy(ids, Platform.INT_ARRAY_OFFSET, values, 4 * rows)
+    var unknown = encoder.addIds(values.address, nullFlags, 0, rows)
+    while (unknown >= 0) {
+      form.kind match {
+        case VectorKind.BYTES => encoder.learn(ids(unknown), bytesAt(vector, form, unknown))
+        case _ => encoder.learn(ids(unknown), bitsAt(vector, form, unknown))
+      }
+      unknown = encoder.addIds(values.address, nullFlags, unknown, rows)
+    }
+  }
+
+  private def bytesAt(vector: ColumnVector, form: VectorForm, row: Int): Array[Byte] =
+    if (form.isString) vector.getUTF8String(row).getBytes else vector.getBinary(row)
+
+  private def bitsAt(vector: ColumnVector, form: VectorForm, row: Int): Long = form.kind match {
+    case VectorKind.I8 if form.isBoolean => if (vector.getBoolean(row)) 1 else 0
+    case VectorKind.I8 => vector.getByte(row)
+    case VectorKind.I16 => vector.getShort(row)
+    case VectorKind.I32 => vector.getInt(row)
+    case VectorKind.I64 => vector.getLong(row)
+    case VectorKind.F32 => floatToRawIntBits(vector.getFloat(row))
+    case VectorKind.F64 => doubleToRawLongBits(vector.getDouble(row))
+    case VectorKind.BYTES => throw new IllegalArgumentException("bytes have no fixed width")
   }
 
   /** What a null row has is anything; Spark's vectors look up no dictionary for it. */
   private def copyValues(vector: ColumnVector, form: VectorForm, rows: Int): Unit =
     form.kind match {
       case VectorKind.I8 if form.isBoolean =>
-        copy(vector.getBooleans(0, rows), Platform.BOOLEAN_ARRAY_OFFSET, rows)
-      case VectorKind.I8 => copy(vector.getBytes(0, rows), Platform.BYTE_ARRAY_OFFSET, rows)
-      case VectorKind.I16 => copy(vector.getShorts(0, rows), Platform.SHORT_ARRAY_OFFSET, 2L * rows)
-      case VectorKind.I32 => copy(vector.getInts(0, rows), Platform.INT_ARRAY_OFFSET, 4L * rows)
-      case VectorKind.I64 => copy(vector.getLongs(0, rows), Platform.LONG_ARRAY_OFFSET, 8L * rows)
-      case VectorKind.F32 => copy(vector.getFloats(0, rows), Platform.FLOAT_ARRAY_OFFSET, 4L * rows)
+        copy(vector.getBooleans(0, rows), Platform.BOOLEAN_ARRAY_OFFSET, values, rows)
+      case VectorKind.I8 => copy(vector.getBytes(0, rows), Platform.BYTE_ARRAY_OFFSET, values, rows)
+      case VectorKind.I16 =>
+        copy(vector.getShorts(0, rows), Platform.SHORT_ARRAY_OFFSET, values, 2 * rows)
+      case VectorKind.I32 =>
+        copy(vector.getInts(0, rows), Platform.INT_ARRAY_OFFSET, values, 4 * rows)
+      case VectorKind.I64 =>
+        copy(vector.getLongs(0, rows), Platform.LONG_ARRAY_OFFSET, values, 8 * rows)
+      case VectorKind.F32 =>
+        copy(vector.getFloats(0, rows), Platform.FLOAT_ARRAY_OFFSET, values, 4 * rows)
       case VectorKind.F64 =>
-        copy(vector.getDoubles(0, rows), Platform.DOUBLE_ARRAY_OFFSET, 8L * rows)
+        copy(vector.getDoubles(0, rows), Platform.DOUBLE_ARRAY_OFFSET, values, 8 * rows)
       case VectorKind.BYTES => throw new IllegalArgumentException("bytes have no fixed width")
     }
 
-  private def copy(array: AnyRef, offset: Long, count: Long): Unit =
-    Platform.copyMemory(array, offset, null, values.address, count)
+  private def copy(array: AnyRef, offset: Int, to: Scratch, bytes: Int): Unit =
+    Platform.copyMemory(array, offset.toLong, null, to.address, bytes.toLong)
 
   private def copyBytes(vector: ColumnVector, form: VectorForm, rows: Int): Unit = {
     val offsets = new Array[Int](rows)

@@ -120,6 +120,34 @@ class VectorSuite extends CacheSuite {
     assert(counters.rowsDropped > rowCount / 2)
   }
 
+  test("dictionaries that end within a chunk, and entries that come late") {
+    // Small pages and dictionaries: a chunk begins with numbers of entries and goes on with values.
+    spark
+      .range(0, rowCount, 1, 1)
+      .selectExpr(
+        "cast(id / 10 as int) AS i",
+        "if(id % 5 = 0, null, id / 7) AS d",
+        "if(id % 4 = 0, null, cast(id / 9 as float)) AS f",
+        "cast(id div 300 as byte) AS b",
+        "cast(id % 90 as short) AS k",
+        "if(id < 20000, null, concat('s', id % 3000)) AS s",
+        "cast(concat('b', id div 50) as binary) AS bytes",
+        "cast(id div 3 as decimal(25, 3)) AS wide",
+        "cast(id % 1000 as decimal(9, 3)) AS narrow",
+        "timestamp_seconds(id div 40) AS t",
+        "id % 7 = 3 AS isThree",
+        "if(id % 2 = 0, null, id % 100) AS l"
+      )
+      .write
+      .option("parquet.dictionary.page.size", 4096)
+      .option("parquet.page.size", 8192)
+      .parquet(path("dictionaries"))
+    def read = spark.read.parquet(path("dictionaries"))
+    assert(warm(read, read).chunksHit === 12)
+    warm(read.filter("i BETWEEN 1000 AND 1100 AND s IN ('s1', 's2000')"), read)
+    warm(read.selectExpr("sum(d)", "sum(f)", "count(s)", "max(t)", "sum(l)", "min(wide)"), read)
+  }
+
   test("nested columns stay encoded beside vector chunks") {
     warm(table.select("id", "list", "s", "nested"))
     warm(table.filter("step = 2").select("id", "list", "s", "nested.b"))
