@@ -6,6 +6,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -142,6 +143,8 @@ def run(asked, cluster, root, oap_jar, tpcds_jar):
     for pair in _conf(asked):
         words += ["--conf", pair]
     words += ["--jars", oap_jar, tpcds_jar, json.dumps(options)]
+    # So that a command that is told to end takes its job with it, as one that is interrupted.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         done = subprocess.run(cluster.hosts.command(0, words), env=cluster.environment())
     finally:
