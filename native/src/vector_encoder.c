@@ -334,7 +334,9 @@ int oap_vector_encoder_add_ids(oap_vector_encoder *e, const uint32_t *ids, const
     return fail_if(e, result);
   }
   /* Writers number entries as they come up: mostly, all below a bound are known. */
-  if (e->kernels->bound_ids(ids, nulls, rows, source->known_below, e->rows.code)) {
+  bool is_known =
+      from == 0 && !e->kernels->bound_ids(ids, nulls, rows, source->known_below, e->rows.code);
+  if (!is_known) {
     uint32_t unknown = first_unknown(source, ids, nulls, from, rows);
     if (unknown < rows) {
       return (int)unknown + 1;
