@@ -27,7 +27,14 @@ object RoundTable {
       val sum = Seq(placement, "all", total, f"${held.maxOverMean}%.3f", percent(held.heldTwice))
       executors :+ sum
     }
-    Report.align(header +: lines)
+    val copies = all.collect {
+      case (placement, held) if held.copiesByTable.nonEmpty =>
+        val tables = held.copiesByTable.toSeq.sortBy(-_._2).map { case (table, bytes) =>
+          s"$table ${megabytes(bytes)}"
+        }
+        s"held twice, $placement: ${tables.mkString(", ")}"
+    }
+    (Report.align(header +: lines) +: copies).mkString("\n")
   }
 
   def megabytes(bytes: Long): String = f"${bytes / 1e6}%.1f MB"

@@ -2,13 +2,16 @@ package io.oap.tpcds.cluster
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.oap.spark.HeldByExecutor
+import io.oap.spark.{ChunkInPool, HeldByExecutor}
 
 /** What is said of the pools of several executors. */
 class HeldSuite extends AnyFunSuite {
   private def held(executors: (String, Map[String, Long])*): Held =
     Held(executors.map { case (id, chunks) =>
-      id -> HeldByExecutor("host", chunks, 1000, 0, 0)
+      val named = chunks.map { case (key, bytes) =>
+        ChunkInPool(key, if (key == "c") "" else s"file:/data/table_of_$key/part", "x") -> bytes
+      }
+      id -> HeldByExecutor("host", named, 1000, 0, 0)
     }.toMap)
 
   private val two = held("0" -> Map("a" -> 100L, "b" -> 65L), "1" -> Map("b" -> 65L, "c" -> 70L))
@@ -19,6 +22,12 @@ class HeldSuite extends AnyFunSuite {
     assert(two.distinct.values.sum == 235)
     assert(two.heldTwice == 65.0 / 300)
     assert(two.neededBytes == 128 * 3)
+  }
+
+  test("copies are summed by table") {
+    assert(two.copiesByTable == Map("table_of_b" -> 65L))
+    val three = held("0" -> Map("c" -> 7L), "1" -> Map("c" -> 7L), "2" -> Map("c" -> 7L, "a" -> 1L))
+    assert(three.copiesByTable == Map("unknown" -> 14L))
   }
 
   test("an executor that holds nothing counts in the mean") {
