@@ -1,0 +1,248 @@
+"""The column cache through Spark's own front ends, as real processes with two executors each.
+
+Each front end is started with one jar and one line of configuration, and makes a table, reads it
+twice, looks at oap.system, clears the table and looks again; what comes back is checked. The Thrift
+server has two users at once, of whom one has the cache switched off.
+"""
+
+import argparse
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import venv
+from pathlib import Path
+
+import statements
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+RUN = ROOT / ".cache" / "front-ends"
+# A server that is not up by then never will be.
+PATIENCE_SECONDS = 300
+
+
+class Failure(Exception):
+    """What a front end did not do."""
+
+
+class Session:
+    """Where one front end runs: its folder, and how Spark is started in it."""
+
+    def __init__(self, name, options):
+        self.folder = RUN / name
+        self.options = options
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+
+    def spark(self, program, *arguments, conf=()):
+        """The command that starts a program of Spark with OAP."""
+        pairs = [
+            f"spark.sql.extensions={statements.EXTENSION}",
+            "spark.oap.pool.size=64m",
+            "spark.ui.enabled=false",
+            f"spark.sql.warehouse.dir={self.folder}/warehouse",
+            *conf,
+        ]
+        command = [f"{self.options.spark_home}/bin/{program}", "--master", "local-cluster[2,1,1024]"]
+        command += ["--driver-memory", "1g", "--jars", self.options.oap_jar]
+        for pair in pairs:
+            command += ["--conf", pair]
+        return command + list(arguments)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    def start(self, command, log, stdin=subprocess.DEVNULL):
+        environment = dict(os.environ, SPARK_HOME=self.options.spark_home)
+        environment["SPARK_LOCAL_IP"] = "127.0.0.1"
+        with open(self.folder / log, "wb") as output:
+            return subprocess.Popen(
+                command, cwd=self.folder, env=environment, stdin=stdin, stdout=output,
+                stderr=subprocess.STDOUT, start_new_session=True)
+
+    def finish(self, process, log):
+        """Waits for a client and returns what it printed."""
+        try:
+            status = process.wait(PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise Failure(f"it does not end: {self.folder / log}") from None
+        finally:
+            stop(process)
+        if status:
+            raise Failure(f"it ends with status {status}: {self.folder / log}")
+        return (self.folder / log).read_text(encoding="utf-8", errors="replace")
+
+    def check(self, process, log, expected=None, unwanted=()):
+        output = self.finish(process, log)
+        lacks = statements.missing(output, expected or statements.EXPECTED_ON, unwanted)
+        if lacks:
+            raise Failure(f"{', '.join(lacks)} in {self.folder / log}")
+
+
+def stop(process):
+    """Ends what was started here, with the processes that it started."""
+    if process.poll() is None:
+        os.killpg(process.pid, 15)
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            process.wait()
+
+
+def spark_sql(session):
+    script = session.write("script.sql", ";\n".join(statements.on("t")) + ";\n")
+    session.check(session.start(session.spark("spark-sql", "-f", script), "log"), "log")
+
+
+def spark_shell(session):
+    lines = [f'spark.sql("{text}").collect().foreach(println)' for text in statements.on("t")]
+    script = session.write("script.scala", "\n".join(lines) + "\n")
+    with open(script, "rb") as typed:
+        session.check(session.start(session.spark("spark-shell"), "log", stdin=typed), "log")
+
+
+def python_script(builder):
+    return "\n".join([
+        "from pyspark.sql import SparkSession",
+        f"spark = SparkSession.builder{builder}.getOrCreate()",
+        f"for text in {statements.on('t')!r}:",
+        "    for row in spark.sql(text).collect():",
+        "        print(*row)",
+        "spark.stop()",
+        "",
+    ])
+
+
+def pyspark(session):
+    script = session.write("script.py", python_script(""))
+    session.check(session.start(session.spark("spark-submit", script), "log"), "log")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_for(port, server):
+    until = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < until and server.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            time.sleep(0.2)
+    raise Failure("the server does not come up")
+
+
+def thrift_server(session):
+    port = free_port()
+    server = session.start(
+        session.spark(
+            "spark-submit",
+            "--class", "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2", "spark-internal",
+            "--hiveconf", f"hive.server2.thrift.port={port}",
+            "--hiveconf", "hive.server2.thrift.bind.host=127.0.0.1"),
+        "server.log")
+    try:
+        wait_for(port, server)
+        users = {"ann": statements.on("t"), "bob": statements.off("u")}
+        running = {}
+        for user, texts in users.items():
+            script = session.write(f"{user}.sql", ";\n".join(texts) + ";\n")
+            beeline = [f"{session.options.spark_home}/bin/beeline", "-n", user,
+                       "-u", f"jdbc:hive2://127.0.0.1:{port}", "-f", script]
+            running[user] = session.start(beeline, f"{user}.log")
+        try:
+            session.check(running["ann"], "ann.log")
+            session.check(running["bob"], "bob.log", statements.EXPECTED_OFF, [statements.CACHED])
+        finally:
+            for beeline in running.values():
+                stop(beeline)
+    finally:
+        stop(server)
+
+
+def connect(session):
+    port = free_port()
+    client = connect_client(session.options.spark_version)
+    server = session.start(
+        session.spark(
+            "spark-submit",
+            "--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal",
+            conf=[f"spark.connect.grpc.binding.port={port}",
+                  "spark.connect.grpc.binding.address=127.0.0.1"]),
+        "server.log")
+    try:
+        wait_for(port, server)
+        script = session.write("script.py", python_script(f".remote('sc://127.0.0.1:{port}')"))
+        session.check(session.start([client, script], "client.log"), "client.log")
+    finally:
+        stop(server)
+
+
+def connect_client(version):
+    """The Python of an environment with Spark Connect's own client, made once in the checkout."""
+    folder = ROOT / ".cache" / f"connect-client-{version}"
+    python = folder / "bin" / "python"
+    if not (folder / "complete").exists():
+        print("installing Spark Connect's Python client from PyPI ...", file=sys.stderr)
+        shutil.rmtree(folder, ignore_errors=True)
+        venv.create(folder, with_pip=True)
+        subprocess.run(
+            [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+             f"pyspark-client=={version}"],
+            check=True)
+        # Written last, so that half an environment is never used.
+        (folder / "complete").touch()
+    return str(python)
+
+
+FRONT_ENDS = {
+    "spark-sql": spark_sql,
+    "spark-shell": spark_shell,
+    "pyspark": pyspark,
+    "thrift-server": thrift_server,
+    "connect": connect,
+}
+
+
+def parser():
+    made = argparse.ArgumentParser(
+        prog="dev/front-ends", description=__doc__, allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("front_ends", nargs="*", metavar="FRONT-END",
+                      help=f"which to try, all by default: {', '.join(FRONT_ENDS)}")
+    for name in ("--spark-home", "--oap-jar", "--spark-version"):
+        made.add_argument(name, help=argparse.SUPPRESS)
+    made.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
+    return made
+
+
+def main():
+    options = parser().parse_args()
+    for name in options.front_ends:
+        if name not in FRONT_ENDS:
+            parser().error(f"there is no front end '{name}': {', '.join(FRONT_ENDS)}")
+    if options.check:
+        return 0
+    failed = False
+    for name in options.front_ends or FRONT_ENDS:
+        begun = time.monotonic()
+        try:
+            FRONT_ENDS[name](Session(name, options))
+            verdict = "passed"
+        except Failure as failure:
+            failed = True
+            verdict = f"FAILED: {failure}"
+        print(f"{name:14} {time.monotonic() - begun:4.0f} s  {verdict}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

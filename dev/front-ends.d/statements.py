@@ -1,0 +1,66 @@
+"""What a person types into a front end to use the column cache, and what must come back.
+
+A statement's answer stands in no statement, so that a front end that shows both proves nothing by
+showing the statement.
+"""
+
+import re
+
+EXTENSION = "io.oap.spark.OapExtensions"
+CACHED = "Format: parquet, column cache"
+
+
+def on(table):
+    """Enable, query, look and clear, with a table of one's own."""
+    return [
+        f"CREATE TABLE {table} USING parquet AS "
+        "SELECT id, id % 7 AS b FROM range(0, 100000, 1, 2)",
+        f"SELECT concat('check', ':sum=', sum(b)) FROM {table}",
+        f"SELECT concat('check', ':again=', sum(b)) FROM {table}",
+        f"EXPLAIN FORMATTED SELECT sum(b) FROM {table}",
+        "SHOW TABLES IN oap.system",
+        "SELECT concat('check', ':open=', bool_or(state = 'open'), ':misses=', sum(misses) > 0) "
+        "FROM oap.system.executors",
+        f"SELECT concat('check', ':columns=', array_join(collect_list(column), ',')) "
+        f"FROM oap.system.columns WHERE table LIKE '%.{table}'",
+        f"CALL oap.system.clear(table => '{table}')",
+        "SELECT concat('check', ':left=', count(*)) FROM oap.system.chunks "
+        f"WHERE path LIKE '%/{table}/%'",
+    ]
+
+
+EXPECTED_ON = [
+    "check:sum=299995",
+    "check:again=299995",
+    CACHED,
+    "executors",
+    "check:open=true:misses=true",
+    "check:columns=b",
+    "check:left=0",
+]
+
+
+def off(table):
+    """The same without the cache, in a session of one's own."""
+    return [
+        "SET spark.oap.cache.enabled=false",
+        f"CREATE TABLE {table} USING parquet AS "
+        "SELECT id, id % 7 AS b FROM range(0, 100000, 1, 2)",
+        f"SELECT concat('check', ':sum=', sum(b)) FROM {table}",
+        f"EXPLAIN FORMATTED SELECT sum(b) FROM {table}",
+        "SELECT concat('check', ':held=', count(*)) FROM oap.system.chunks "
+        f"WHERE path LIKE '%/{table}/%'",
+        "SELECT concat('check', ':value=', value) FROM oap.system.config "
+        "WHERE key = 'spark.oap.cache.enabled'",
+    ]
+
+
+EXPECTED_OFF = ["check:sum=299995", "check:held=0", "check:value=false"]
+
+
+def missing(output, expected, unwanted=()):
+    """What of the answers is not in the output, and what should not be there."""
+    # Tables are drawn with as much white space as their widest cell takes.
+    words = re.sub(r"\s+", " ", output)
+    lacks = [f"no '{text}'" for text in expected if text not in words]
+    return lacks + [f"'{text}'" for text in unwanted if text in words]
