@@ -8,6 +8,7 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.SparkContext$;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.internal.config.ConfigBuilder;
+import org.apache.spark.scheduler.ExecutorKilled$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.util.QuotingUtils;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
@@ -110,6 +111,11 @@ public final class SparkInternals {
               return null;
             });
     return executors;
+  }
+
+  /** Whether an executor was removed because the driver wanted it, as dynamic allocation does. */
+  public static boolean isOnPurpose(String reason) {
+    return reason.equals(ExecutorKilled$.MODULE$.toString());
   }
 
   /** The execution that ended with this event; null when it failed or is not known. */

@@ -56,11 +56,12 @@ private[spark] final class Cluster private (context: SparkContext) extends Loggi
 
   private def joined(id: String, host: String, cores: Int): Unit = {
     directory.executorJoined(id, host, cores)
-    load.executorJoined(id, math.max(1, cores / context.getConf.getInt("spark.task.cpus", 1)))
+    load.executorJoined(id, host, math.max(1, cores / context.getConf.getInt("spark.task.cpus", 1)))
   }
 
-  private def lost(id: String): Unit = {
-    directory.executorLost(id)
+  private def lost(id: String, reason: String): Unit = {
+    if (SparkInternals.isOnPurpose(reason)) directory.executorReleased(id)
+    else directory.executorLost(id)
     load.executorLost(id)
     peers.remove(id)
   }
@@ -70,7 +71,19 @@ private[spark] final class Cluster private (context: SparkContext) extends Loggi
       joined(event.executorId, event.executorInfo.executorHost, event.executorInfo.totalCores)
 
     override def onExecutorRemoved(event: SparkListenerExecutorRemoved): Unit =
-      lost(event.executorId)
+      lost(event.executorId, event.reason)
+
+    override def onExecutorExcluded(event: SparkListenerExecutorExcluded): Unit =
+      load.excluded(event.executorId)
+
+    override def onExecutorUnexcluded(event: SparkListenerExecutorUnexcluded): Unit =
+      load.included(event.executorId)
+
+    override def onNodeExcluded(event: SparkListenerNodeExcluded): Unit =
+      load.excluded(event.hostId)
+
+    override def onNodeUnexcluded(event: SparkListenerNodeUnexcluded): Unit =
+      load.included(event.hostId)
 
     override def onTaskStart(event: SparkListenerTaskStart): Unit =
       load.taskStarted(event.taskInfo.executorId, event.taskInfo.taskId, event.stageId)

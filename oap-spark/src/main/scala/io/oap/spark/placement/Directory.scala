@@ -44,14 +44,24 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
     executor.cores = cores
   }
 
-  /** All that the executor held is forgotten; an unknown executor is no error. */
+  /**
+   * All that the executor held is forgotten, and for some minutes another one is expected to take
+   * its place; an unknown executor is no error.
+   */
   def executorLost(id: String): Unit = synchronized {
-    val executor = executors.remove(id)
-    if (executor != null) {
-      executor.isLive = false
-      losses.lost(executor.capacityBytes)
-      giveUpSlot(executor)
+    forget(id).foreach(executor => losses.lost(executor.capacityBytes))
+  }
+
+  /** The same for an executor that was given up on purpose: nothing takes its place. */
+  def executorReleased(id: String): Unit = synchronized(forget(id): Unit)
+
+  private def forget(id: String): Option[KnownExecutor] = {
+    val executor = Option(executors.remove(id))
+    executor.foreach { e =>
+      e.isLive = false
+      giveUpSlot(e)
     }
+    executor
   }
 
   /**

@@ -1,5 +1,7 @@
 package io.oap.spark.placement
 
+import java.util.concurrent.ConcurrentHashMap
+
 import scala.collection.concurrent.TrieMap
 import scala.collection.mutable
 
@@ -12,7 +14,7 @@ import scala.collection.mutable
 private[spark] final class ExecutorLoad(nanoTime: () => Long) {
   import ExecutorLoad._
 
-  private final class Slots(count: Int) {
+  private final class Slots(val host: String, count: Int) {
     private val stageOfTask = mutable.LongMap.empty[Int]
     private var changed = nanoTime()
     private var fullSince = changed
@@ -46,8 +48,17 @@ private[spark] final class ExecutorLoad(nanoTime: () => Long) {
   @volatile private var waits = Map.empty[String, Double]
   @volatile private var waitsTaken = nanoTime() - 2 * ShortNanos
 
+  /** Executors and hosts to which Spark gives no tasks, after failures. */
+  private val excludedNames = ConcurrentHashMap.newKeySet[String]()
+
   /** An executor that can run so many tasks at a time. */
-  def executorJoined(id: String, slots: Int): Unit = executors(id) = new Slots(slots)
+  def executorJoined(id: String, host: String, slots: Int): Unit =
+    executors(id) = new Slots(host, slots)
+
+  /** Spark gives no tasks to the executor of this id, or those on the host of this name. */
+  def excluded(name: String): Unit = excludedNames.add(name)
+
+  def included(name: String): Unit = excludedNames.remove(name)
 
   def executorLost(id: String): Unit = executors.remove(id)
 
@@ -63,7 +74,8 @@ private[spark] final class ExecutorLoad(nanoTime: () => Long) {
 
   /**
    * How long a task that wants to run there is expected to wait while others stand idle; 0 where
-   * a slot is free, or where nobody is idle and the task would wait anywhere. What has been full
+   * a slot is free, or where nobody is idle and the task would wait anywhere; infinite where Spark
+   * gives no tasks at all. What has been full
    * for long is taken to stay so for as long again. Costs little when asked for many tasks.
    */
   def expectedWaitSeconds(executor: String): Double = {
@@ -72,8 +84,13 @@ private[spark] final class ExecutorLoad(nanoTime: () => Long) {
       waits = waitsNow()
       waitsTaken = now
     }
-    waits.getOrElse(executor, 0.0)
+    if (!excludedNames.isEmpty && isExcluded(executor)) Double.PositiveInfinity
+    else waits.getOrElse(executor, 0.0)
   }
+
+  private def isExcluded(executor: String): Boolean =
+    excludedNames.contains(executor) ||
+      executors.get(executor).exists(slots => excludedNames.contains(slots.host))
 
   private def waitsNow(): Map[String, Double] =
     if (!executors.values.exists(_.isIdle)) Map.empty

@@ -289,4 +289,15 @@ final class DirectorySuite extends AnyFunSuite {
     assert(totals.executors.map(_.chunks) == Seq.fill(4)(50))
     assert(totals.heldBytes == 50 * (1 + 2 + 4 + 8) && totals.heldTwiceBytes == 0)
   }
+
+  test("a lost executor's room is expected back, a released one's is not") {
+    val directory = withExecutors("1", "2")
+    Seq("1", "2").foreach(report(directory, _, 0))
+    directory.executorReleased("1")
+    assert(directory.scan(Nil, isCaseSensitive = true).expectedRoomBytes === 0)
+    directory.executorLost("2")
+    val scan = directory.scan(Nil, isCaseSensitive = true)
+    assert(scan.expectedRoomBytes === 1000)
+    assert(scan.executors.isEmpty)
+  }
 }

@@ -9,8 +9,8 @@ class ExecutorLoadSuite extends AnyFunSuite {
   private def pass(time: Long): Unit = millis += time
   private def wait(executor: String): Double = load.expectedWaitSeconds(executor)
 
-  load.executorJoined("a", 2)
-  load.executorJoined("b", 1)
+  load.executorJoined("a", "host", 2)
+  load.executorJoined("b", "host", 1)
 
   test("events decide, in the order of a day") {
     pass(1000)
@@ -51,8 +51,8 @@ class ExecutorLoadSuite extends AnyFunSuite {
 
   test("tasks of a stage that ended are gone, though their end was not heard") {
     val load = new ExecutorLoad(() => millis * 1000000)
-    load.executorJoined("a", 1)
-    load.executorJoined("b", 1)
+    load.executorJoined("a", "host", 1)
+    load.executorJoined("b", "host", 1)
     load.taskStarted("a", 1, 10)
     pass(1000)
     assert(load.expectedWaitSeconds("a") === 1.0)
@@ -63,12 +63,26 @@ class ExecutorLoadSuite extends AnyFunSuite {
 
   test("an executor that is lost is waited for no more, and is not idle") {
     val load = new ExecutorLoad(() => millis * 1000000)
-    load.executorJoined("a", 1)
-    load.executorJoined("b", 1)
+    load.executorJoined("a", "host", 1)
+    load.executorJoined("b", "host", 1)
     load.taskStarted("a", 1, 10)
     pass(1000)
     load.executorLost("b")
     pass(1000)
     assert(load.expectedWaitSeconds("a") === 0)
+  }
+
+  test("an executor that Spark gives no tasks, or whose host gets none, is never waited for") {
+    val load = new ExecutorLoad(() => millis * 1000000)
+    load.executorJoined("a", "left", 1)
+    load.executorJoined("b", "right", 1)
+    def waits = Seq("a", "b").map(load.expectedWaitSeconds)
+    load.excluded("a")
+    assert(waits === Seq(Double.PositiveInfinity, 0.0))
+    load.excluded("right")
+    assert(waits === Seq(Double.PositiveInfinity, Double.PositiveInfinity))
+    load.included("a")
+    load.included("right")
+    assert(waits === Seq(0.0, 0.0))
   }
 }
