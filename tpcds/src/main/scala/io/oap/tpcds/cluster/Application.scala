@@ -43,8 +43,11 @@ final class Application(options: ClusterOptions, settings: Map[String, String])
   }
 
   /** Hosts of the executors that are alive now, one for each executor. */
-  def hosts: Seq[String] =
-    context.statusTracker.getExecutorInfos.toSeq.map(_.host()).filterNot(_ == driverHost)
+  def hosts: Seq[String] = {
+    // The keys are host:port. Spark's status tracker fails while an executor is joining.
+    val all = context.getExecutorMemoryStatus.keys.toSeq.map(_.split(':').head)
+    all.filterNot(_ == driverHost)
+  }
 
   private def driverHost: String = context.getConf.get("spark.driver.host")
 

@@ -20,7 +20,7 @@ final class Disturbance(
     extends AutoCloseable {
   private val end = new CountDownLatch(1)
   private var workersNow = workers
-  private val thread = new Thread(() => while (!endsWithin(1 + random.nextInt(6))) disturb())
+  private val thread = new Thread(() => while (!endsWithin(2 + random.nextInt(9))) disturb())
   thread.setDaemon(true)
   thread.start()
 
@@ -82,6 +82,7 @@ object Disturbance {
   /** What an application needs to go on, and not to keep more the longer it runs. */
   val Settings: Seq[(String, String)] = Seq(
     "spark.network.timeout" -> s"${NetworkTimeout}s",
+    "spark.network.timeoutInterval" -> "5s",
     "spark.executor.heartbeatInterval" -> "2s",
     "spark.task.maxFailures" -> "100",
     "spark.stage.maxConsecutiveAttempts" -> "100",

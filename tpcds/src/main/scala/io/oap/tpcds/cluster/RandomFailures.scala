@@ -29,7 +29,9 @@ final class RandomFailures(options: ClusterOptions) extends ClusterMeasurement {
     try
       Application.use(options, Disturbance.Settings :+ pool: _*) { application =>
         val done = disturbed(application, say)
-        say(s"$done queries; driver's heap in MB: " + heap.map(mb => f"$mb%.0f").mkString(" "))
+        say(s"driver's heap in MB after each query: " + heap.map(mb => f"$mb%.0f").mkString(" "))
+        // Fewer say nothing, least of all of memory.
+        bars.atLeast("queries", done.toDouble, RandomFailures.FewestQueries)
         bars.none("rows that differ from Spark alone", differences.toSeq)
         bars.none("executors with pinned chunks", stillPinned(application))
         bars.atMost("driver's heap, last third over second", RandomFailures.growth(heap.toSeq), 1.1)
@@ -60,7 +62,7 @@ final class RandomFailures(options: ClusterOptions) extends ClusterMeasurement {
         val rows = expected.getOrElseUpdate(query, application.expected(query))
         check(application, query, placement, rows, say)
         done += 1
-        if (done % RandomFailures.QueriesBetweenSamples == 0) sampleHeap()
+        sampleHeap()
       }
     finally disturbance.close()
     done
@@ -98,17 +100,16 @@ final class RandomFailures(options: ClusterOptions) extends ClusterMeasurement {
 }
 
 private[cluster] object RandomFailures {
-  private val QueriesBetweenSamples = 5
+  private val FewestQueries = 12
 
   /**
    * Median of the last third of the samples over that of the one before; the first third is when
-   * code is compiled and lists fill up.
+   * code is compiled and lists fill up. Not a number when there are fewer than three samples.
    */
   def growth(samples: Seq[Double]): Double = {
     val third = samples.length / 3
-    require(third > 0, s"too few samples to say whether memory grows: ${samples.length}")
     val late = samples.takeRight(third)
     val before = samples.dropRight(third).takeRight(third)
-    Statistics.median(late) / Statistics.median(before)
+    if (third == 0) Double.NaN else Statistics.median(late) / Statistics.median(before)
   }
 }
