@@ -77,19 +77,17 @@ int oap_vector_encoder_add(oap_vector_encoder *encoder, const void *values, cons
 int oap_vector_encoder_add_bytes(oap_vector_encoder *encoder, const int64_t *addresses,
                                  const int32_t *lengths, const uint8_t *nulls, uint32_t rows);
 
-/* The same for a column that was decoded from a dictionary, by the numbers of its entries: nothing
- * is looked up row by row before. Each entry is told once, in any order, before or between zones:
- * the value of a fixed width as a signed integer, floats as their bits; or bytes, of which a copy
- * is kept. EINVAL: number above 2^28, wrong kind. */
-int oap_vector_encoder_learn(oap_vector_encoder *encoder, uint32_t id, int64_t number);
-int oap_vector_encoder_learn_bytes(oap_vector_encoder *encoder, uint32_t id, const void *data,
-                                   uint32_t length);
-
-/* Adds a zone. The number at a null row does not matter. Returns 0; or, and then nothing was added,
- * 1 more than the first row with a number that was not told yet, looking from a row on: those
- * before it are known. Otherwise as oap_vector_encoder_add. */
+/* The same, of any kind, for a column that was decoded from a dictionary: by the numbers of its
+ * entries, so that nothing has to be looked up row by row before. The number at a null row does not
+ * matter. Returns 1, and then nothing was added, when the value of an entry is not known: then the
+ * zone is added by values, and the encoder learns from it. Errors as above. */
 int oap_vector_encoder_add_ids(oap_vector_encoder *encoder, const uint32_t *ids,
-                               const uint8_t *nulls, uint32_t from, uint32_t rows);
+                               const uint8_t *nulls, uint32_t rows);
+
+/* Says which numbers the rows have whose values are added next, so that that call learns what the
+ * entries are; ids is read then. Gives up, and add_ids always returns 1, where a dictionary has new
+ * entries in many zones. */
+void oap_vector_encoder_learn(oap_vector_encoder *encoder, const uint32_t *ids);
 
 /* Decides what is open and gives the chunk's length. Nothing can be added any more. */
 int oap_vector_encoder_finish(oap_vector_encoder *encoder, uint64_t *bytes);

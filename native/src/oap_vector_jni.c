@@ -71,29 +71,15 @@ static jint encoder_add_bytes(JNIEnv *env, jclass class, jlong encoder, jlong ad
                                       (uint32_t)rows);
 }
 
-static jint encoder_learn(JNIEnv *env, jclass class, jlong encoder, jint id, jlong number) {
-  (void)env, (void)class;
-  return oap_vector_encoder_learn(at(encoder), (uint32_t)id, number);
-}
-
-static jint encoder_learn_bytes(JNIEnv *env, jclass class, jlong encoder, jint id,
-                                jbyteArray value) {
-  (void)class;
-  jsize length = (*env)->GetArrayLength(env, value);
-  void *data = (*env)->GetPrimitiveArrayCritical(env, value, NULL);
-  if (data == NULL) {
-    return -ENOMEM;
-  }
-  int result = oap_vector_encoder_learn_bytes(at(encoder), (uint32_t)id, data, (uint32_t)length);
-  (*env)->ReleasePrimitiveArrayCritical(env, value, data, JNI_ABORT);
-  return result;
-}
-
 static jint encoder_add_ids(JNIEnv *env, jclass class, jlong encoder, jlong ids, jlong nulls,
-                            jint from, jint rows) {
+                            jint rows) {
   (void)env, (void)class;
-  return oap_vector_encoder_add_ids(at(encoder), at(ids), at(nulls), (uint32_t)from,
-                                    (uint32_t)rows);
+  return oap_vector_encoder_add_ids(at(encoder), at(ids), at(nulls), (uint32_t)rows);
+}
+
+static void encoder_learn(JNIEnv *env, jclass class, jlong encoder, jlong ids) {
+  (void)env, (void)class;
+  oap_vector_encoder_learn(at(encoder), at(ids));
 }
 
 static jlong encoder_finish(JNIEnv *env, jclass class, jlong encoder) {
@@ -336,9 +322,8 @@ static const JNINativeMethod methods[] = {
     {"encoderClose", "(J)V", (void *)encoder_close},
     {"encoderAdd", "(JJJI)I", (void *)encoder_add},
     {"encoderAddBytes", "(JJJJI)I", (void *)encoder_add_bytes},
-    {"encoderLearn", "(JIJ)I", (void *)encoder_learn},
-    {"encoderLearnBytes", "(JI[B)I", (void *)encoder_learn_bytes},
-    {"encoderAddIds", "(JJJII)I", (void *)encoder_add_ids},
+    {"encoderAddIds", "(JJJI)I", (void *)encoder_add_ids},
+    {"encoderLearn", "(JJ)V", (void *)encoder_learn},
     {"encoderFinish", "(J)J", (void *)encoder_finish},
     {"encoderWrite", "(J[J)I", (void *)encoder_write},
     {"encoderMemory", "(J)J", (void *)encoder_memory},

@@ -6,8 +6,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Numbers of a source's dictionary are below this. */
-#define VECTOR_MOST_ENTRIES (UINT32_C(1) << 28)
+/* Entries of a source's dictionary that are kept, and zones to learn them from: a dictionary that
+ * has new ones even later is so large that to learn it costs more than it saves. */
+#define MOST_ENTRIES (UINT32_C(1) << 17)
+#define MOST_LEARNED_ZONES 16
 
 int oap_vector_encoder_open(enum oap_kind kind, oap_vector_encoder **out) {
   if (kind < OAP_I8 || kind > OAP_BYTES) {
@@ -204,9 +206,44 @@ static void bound_bytes(const vector_rows *rows, vector_zone *head) {
   head->maximum = (int64_t)greatest;
 }
 
+/* Takes entries from the zone whose values are there, before they are encoded. */
+static int learn_entries(oap_vector_encoder *e, const uint32_t *ids, bool has_nulls) {
+  vector_source *source = &e->source;
+  const vector_rows *rows = &e->rows;
+  if (++source->learned_zones > MOST_LEARNED_ZONES) {
+    vector_source_clear(source);
+    source->learned_zones = MOST_LEARNED_ZONES;
+    return 0;
+  }
+  for (uint32_t i = 0; i < rows->rows; i++) {
+    bool is_known = ids[i] < source->room && source->is_known[ids[i]] != 0;
+    if (is_known || ids[i] >= MOST_ENTRIES || (has_nulls && rows->is_null[i] != 0)) {
+      continue;
+    }
+    bool is_bytes = rows->kind == OAP_BYTES;
+    int result = vector_source_make_room(source, ids[i] + 1, is_bytes);
+    if (result == 0 && is_bytes) {
+      result = vector_source_keep(source, ids[i], rows->data[i], rows->length[i]);
+    } else if (result == 0) {
+      source->number[ids[i]] = rows->number[i];
+    }
+    if (result != 0) {
+      return result;
+    }
+    vector_source_note(source, ids[i]);
+  }
+  return 0;
+}
+
 /* Encodes the last zone, whose rows are there; what null rows have is anything. */
 static int end_zone(oap_vector_encoder *e) {
   vector_zone *head = &e->zones[e->zone_count - 1].head;
+  const uint32_t *ids = e->next_ids;
+  e->next_ids = NULL;
+  int result = ids == NULL ? 0 : learn_entries(e, ids, head->nulls > 0);
+  if (result != 0) {
+    return fail_if(e, result);
+  }
   fill_nulls(&e->rows, head->nulls);
   if (head->nulls < head->rows && e->rows.kind == OAP_BYTES) {
     bound_bytes(&e->rows, head);
@@ -249,57 +286,10 @@ int oap_vector_encoder_add_bytes(oap_vector_encoder *e, const int64_t *addresses
   return end_zone(e);
 }
 
-/* A number as load_numbers has it. */
-static int64_t number_of(enum oap_kind kind, int64_t number) {
-  switch (kind) {
-  case OAP_I8:
-    return (int8_t)number;
-  case OAP_I16:
-    return (int16_t)number;
-  case OAP_I32:
-    return (int32_t)number;
-  case OAP_F32:
-    return (uint32_t)number;
-  default:
-    return number;
-  }
-}
-
-int oap_vector_encoder_learn(oap_vector_encoder *e, uint32_t id, int64_t number) {
-  if (e->rows.kind == OAP_BYTES || id >= VECTOR_MOST_ENTRIES) {
-    return -EINVAL;
-  }
-  int result = vector_source_make_room(&e->source, id + 1, false);
-  if (result == 0) {
-    e->source.number[id] = number_of(e->rows.kind, number);
-    vector_source_note(&e->source, id);
-  }
-  return result;
-}
-
-int oap_vector_encoder_learn_bytes(oap_vector_encoder *e, uint32_t id, const void *data,
-                                   uint32_t length) {
-  if (e->rows.kind != OAP_BYTES || id >= VECTOR_MOST_ENTRIES) {
-    return -EINVAL;
-  }
-  int result = vector_source_make_room(&e->source, id + 1, true);
-  if (result != 0) {
-    return result;
-  }
-  const unsigned char *kept = vector_source_keep(&e->source, data, length);
-  if (kept == NULL) {
-    return -ENOMEM;
-  }
-  e->source.data[id] = kept;
-  e->source.length[id] = length;
-  vector_source_note(&e->source, id);
-  return 0;
-}
-
-/* The first row from there on that is not null and whose number is not known; else rows. */
+/* The first row that is not null and whose number is not known; else rows. */
 static uint32_t first_unknown(const vector_source *source, const uint32_t *ids,
-                              const uint8_t *nulls, uint32_t from, uint32_t rows) {
-  for (uint32_t i = from; i < rows; i++) {
+                              const uint8_t *nulls, uint32_t rows) {
+  for (uint32_t i = 0; i < rows; i++) {
     bool is_known = ids[i] < source->room && source->is_known[ids[i]] != 0;
     if (!is_known && (nulls == NULL || nulls[i] == 0)) {
       return i;
@@ -307,6 +297,8 @@ static uint32_t first_unknown(const vector_source *source, const uint32_t *ids,
   }
   return rows;
 }
+
+void oap_vector_encoder_learn(oap_vector_encoder *e, const uint32_t *ids) { e->next_ids = ids; }
 
 /* The values that numbers stand for; the number 0 stands where a row is null. */
 static uint64_t load_entries(oap_vector_encoder *e, const uint8_t *nulls) {
@@ -326,20 +318,19 @@ static uint64_t load_entries(oap_vector_encoder *e, const uint8_t *nulls) {
 }
 
 int oap_vector_encoder_add_ids(oap_vector_encoder *e, const uint32_t *ids, const uint8_t *nulls,
-                               uint32_t from, uint32_t rows) {
-  bool is_bytes = e->rows.kind == OAP_BYTES;
-  vector_source *source = &e->source;
-  int result = check_zone(e, rows, is_bytes);
-  if (result != 0 || (result = vector_source_make_room(source, 1, is_bytes)) != 0) {
+                               uint32_t rows) {
+  const vector_source *source = &e->source;
+  int result = check_zone(e, rows, e->rows.kind == OAP_BYTES);
+  if (result != 0) {
     return fail_if(e, result);
   }
+  if (source->room == 0) {
+    return 1;
+  }
   /* Writers number entries as they come up: mostly, all below a bound are known. */
-  bool is_known =
-      from == 0 && !e->kernels->bound_ids(ids, nulls, rows, source->known_below, e->rows.code);
-  if (!is_known) {
-    uint32_t unknown = first_unknown(source, ids, nulls, from, rows);
-    if (unknown < rows) {
-      return (int)unknown + 1;
+  if (e->kernels->bound_ids(ids, nulls, rows, source->known_below, e->rows.code)) {
+    if (first_unknown(source, ids, nulls, rows) < rows) {
+      return 1;
     }
     (void)e->kernels->bound_ids(ids, nulls, rows, source->room, e->rows.code);
   }

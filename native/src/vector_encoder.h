@@ -10,6 +10,7 @@ struct oap_vector_encoder {
   vector_rows rows;
   vector_dictionary dictionary;
   vector_source source;
+  const uint32_t *next_ids; /* of the zone that is added next, to learn from */
   vector_built *zones;
   uint32_t zone_count;
   uint32_t zone_room;

@@ -56,12 +56,12 @@ void vector_source_note(vector_source *s, uint32_t entry) {
   }
 }
 
-const unsigned char *vector_source_keep(vector_source *s, const void *data, uint32_t length) {
+int vector_source_keep(vector_source *s, uint32_t entry, const void *data, uint32_t length) {
   if (s->blocks == NULL || length > s->block_left) {
     uint32_t bytes = length > BLOCK_BYTES ? length : BLOCK_BYTES;
     void **block = malloc(sizeof(void *) + bytes);
     if (block == NULL) {
-      return NULL;
+      return -ENOMEM;
     }
     *block = s->blocks;
     s->blocks = block;
@@ -74,7 +74,9 @@ const unsigned char *vector_source_keep(vector_source *s, const void *data, uint
   if (length > 0) {
     memcpy(kept, data, length);
   }
-  return kept;
+  s->data[entry] = kept;
+  s->length[entry] = length;
+  return 0;
 }
 
 void vector_source_clear(vector_source *s) {

@@ -14,6 +14,7 @@ typedef struct vector_source {
   int64_t *number;
   const unsigned char **data;
   uint32_t *length;
+  uint32_t learned_zones;
   void *blocks; /* memory that data points to, each with a pointer to the one before */
   uint32_t block_left;
   uint64_t memory; /* bytes held in all */
@@ -25,8 +26,8 @@ int vector_source_make_room(vector_source *source, uint32_t entries, bool is_byt
 /* The entry is known from now on; it is below room. */
 void vector_source_note(vector_source *source, uint32_t entry);
 
-/* A copy of some bytes that stays until clear; NULL: no memory. */
-const unsigned char *vector_source_keep(vector_source *source, const void *data, uint32_t length);
+/* Keeps a copy of an entry's bytes; ENOMEM. */
+int vector_source_keep(vector_source *source, uint32_t entry, const void *data, uint32_t length);
 
 void vector_source_clear(vector_source *source);
 

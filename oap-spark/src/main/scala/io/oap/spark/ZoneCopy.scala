@@ -1,8 +1,5 @@
 package io.oap.spark
 
-import java.lang.Double.doubleToRawLongBits
-import java.lang.Float.floatToRawIntBits
-
 import org.apache.spark.sql.execution.vectorized.{OnHeapColumnVector, WritableColumnVector}
 import org.apache.spark.sql.vectorized.ColumnVector
 import org.apache.spark.unsafe.Platform
@@ -17,6 +14,7 @@ import io.oap.cache.vector.{Scratch, VectorChunk, VectorEncoder, VectorKind}
 private final class ZoneCopy {
   private val rowsAtMost = VectorChunk.ZONE_ROWS
   private val values = new Scratch(rowsAtMost * 8)
+  private val ids = new Scratch(rowsAtMost * 4)
   private val lengths = new Scratch(rowsAtMost * 4)
   private val nulls = new Scratch(rowsAtMost)
   private var bytes = new Scratch(1 << 16)
@@ -25,16 +23,30 @@ private final class ZoneCopy {
   def add(vector: ColumnVector, form: VectorForm, rows: Int, encoder: VectorEncoder): Unit = {
     val nullFlags = if (vector.hasNull) copyNulls(vector, rows) else 0L
     vector match {
+      // A Parquet chunk has one dictionary: it need not be asked for every row.
       case coded: WritableColumnVector if coded.hasDictionary =>
-        addIds(coded, form, rows, nullFlags, encoder)
-      case _ if form.kind == VectorKind.BYTES =>
-        copyBytes(vector, form, rows)
-        encoder.addBytes(values.address, lengths.address, nullFlags, rows)
-      case _ =>
-        copyValues(vector, form, rows)
-        encoder.add(values.address, nullFlags, rows)
+        copy(coded.getDictionaryIds.getInts(0, rows), Platform.INT_ARRAY_OFFSET, ids, 4 * rows)
+        if (!encoder.addIds(ids.address, nullFlags, rows)) {
+          encoder.learn(ids.address)
+          addValues(vector, form, rows, nullFlags, encoder)
+        }
+      case _ => addValues(vector, form, rows, nullFlags, encoder)
     }
   }
+
+  private def addValues(
+      vector: ColumnVector,
+      form: VectorForm,
+      rows: Int,
+      nullFlags: Long,
+      encoder: VectorEncoder): Unit =
+    if (form.kind == VectorKind.BYTES) {
+      copyBytes(vector, form, rows)
+      encoder.addBytes(values.address, lengths.address, nullFlags, rows)
+    } else {
+      copyValues(vector, form, rows)
+      encoder.add(values.address, nullFlags, rows)
+    }
 
   private def copyNulls(vector: ColumnVector, rows: Int): Long = {
     vector match {
@@ -46,39 +58,6 @@ private final class ZoneCopy {
         }
     }
     nulls.address
-  }
-
-  /** A Parquet chunk has one dictionary; each entry is looked up once, for the first row with it. */
-  private def addIds(
-      vector: WritableColumnVector,
-      form: VectorForm,
-      rows: Int,
-      nullFlags: Long,
-      encoder: VectorEncoder): Unit = {
-    val ids = vector.getDictionaryIds.getInts(0, rows)
-    copy(ids, Platform.INT_ARRAY_OFFSET, values, 4 * rows)
-    var unknown = encoder.addIds(values.address, nullFlags, 0, rows)
-    while (unknown >= 0) {
-      form.kind match {
-        case VectorKind.BYTES => encoder.learn(ids(unknown), bytesAt(vector, form, unknown))
-        case _ => encoder.learn(ids(unknown), bitsAt(vector, form, unknown))
-      }
-      unknown = encoder.addIds(values.address, nullFlags, unknown, rows)
-    }
-  }
-
-  private def bytesAt(vector: ColumnVector, form: VectorForm, row: Int): Array[Byte] =
-    if (form.isString) vector.getUTF8String(row).getBytes else vector.getBinary(row)
-
-  private def bitsAt(vector: ColumnVector, form: VectorForm, row: Int): Long = form.kind match {
-    case VectorKind.I8 if form.isBoolean => if (vector.getBoolean(row)) 1 else 0
-    case VectorKind.I8 => vector.getByte(row)
-    case VectorKind.I16 => vector.getShort(row)
-    case VectorKind.I32 => vector.getInt(row)
-    case VectorKind.I64 => vector.getLong(row)
-    case VectorKind.F32 => floatToRawIntBits(vector.getFloat(row))
-    case VectorKind.F64 => doubleToRawLongBits(vector.getDouble(row))
-    case VectorKind.BYTES => throw new IllegalArgumentException("bytes have no fixed width")
   }
 
   /** What a null row has is anything; Spark's vectors look up no dictionary for it. */

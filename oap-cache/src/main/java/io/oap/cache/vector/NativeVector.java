@@ -24,11 +24,9 @@ final class NativeVector {
   static native int encoderAddBytes(
       long encoder, long addresses, long lengths, long nulls, int rows);
 
-  static native int encoderLearn(long encoder, int id, long number);
+  static native int encoderAddIds(long encoder, long ids, long nulls, int rows);
 
-  static native int encoderLearnBytes(long encoder, int id, byte[] value);
-
-  static native int encoderAddIds(long encoder, long ids, long nulls, int from, int rows);
+  static native void encoderLearn(long encoder, long ids);
 
   static native long encoderFinish(long encoder);
 

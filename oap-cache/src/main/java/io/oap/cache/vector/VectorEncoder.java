@@ -69,30 +69,24 @@ public final class VectorEncoder implements AutoCloseable {
   }
 
   /**
-   * Tells what an entry of the dictionary stands for that the column was decoded from.
-   *
-   * @param id the entry's number there, below 2<sup>28</sup>
-   * @param number the value, of fixed width: integers as they are, floats as their bits
-   */
-  public void learn(int id, long number) {
-    VectorException.check(NativeVector.encoderLearn(open(), id, number));
-  }
-
-  /** The same for {@link VectorKind#BYTES}; keeps a copy. */
-  public void learn(int id, byte[] value) {
-    VectorException.check(NativeVector.encoderLearnBytes(open(), id, value));
-  }
-
-  /**
    * Adds a zone of any kind by the numbers of dictionary entries; otherwise as {@link #add}.
    *
    * @param ids address of 4 bytes per row: the number of its entry; anything where it is null
-   * @param from rows before this one are known to have numbers that were told
-   * @return -1; or, and then nothing was added, the first row whose number must be told
+   * @return false, and then nothing was added, when the value of an entry is not known: {@link
+   *     #learn} is to be called then, and the zone added by values
    */
-  public int addIds(long ids, long nulls, int from, int rows) {
-    int unknown = NativeVector.encoderAddIds(open(), ids, nulls, from, rows);
-    return VectorException.check(unknown) - 1;
+  public boolean addIds(long ids, long nulls, int rows) {
+    return VectorException.check(NativeVector.encoderAddIds(open(), ids, nulls, rows)) == 0;
+  }
+
+  /**
+   * Says which numbers the rows have whose values are added next, so that that call learns what the
+   * entries stand for; not for long where a dictionary has new entries in many zones.
+   *
+   * @param ids address as for {@link #addIds}, read by that call
+   */
+  public void learn(long ids) {
+    NativeVector.encoderLearn(open(), ids);
   }
 
   /** Length of the chunk in bytes. Nothing can be added any more. */
