@@ -104,13 +104,19 @@ public final class SparkInternals {
             executor -> {
               if (context.isLocal()
                   || !executor.id().equals(SparkContext$.MODULE$.DRIVER_IDENTIFIER())) {
-                String hostPort = executor.hostPort();
-                String host = hostPort.substring(0, hostPort.lastIndexOf(':'));
+                String host = hostOf(executor.hostPort());
                 executors.add(new Executor(executor.id(), host, executor.totalCores()));
               }
               return null;
             });
     return executors;
+  }
+
+  /** The host of host:port, or of a host alone: an executor that is joining has no port yet. */
+  static String hostOf(String hostPort) {
+    int colon = hostPort.lastIndexOf(':');
+    // Colons within brackets are of an IPv6 address.
+    return colon > hostPort.lastIndexOf(']') ? hostPort.substring(0, colon) : hostPort;
   }
 
   /** Whether an executor was removed because the driver wanted it, as dynamic allocation does. */
