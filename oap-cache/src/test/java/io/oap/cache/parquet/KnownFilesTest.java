@@ -9,8 +9,10 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import io.oap.cache.parquet.KnownFiles.KnownFile;
 import io.oap.common.FileId;
 import io.oap.common.FileIdentity;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.apache.parquet.column.statistics.Statistics;
 import org.apache.parquet.hadoop.metadata.BlockMetaData;
@@ -18,6 +20,7 @@ import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData;
 import org.apache.parquet.hadoop.metadata.ColumnPath;
 import org.apache.parquet.hadoop.metadata.CompressionCodecName;
 import org.apache.parquet.hadoop.metadata.FileMetaData;
+import org.apache.parquet.hadoop.metadata.FileMetaData.EncryptionType;
 import org.apache.parquet.hadoop.metadata.ParquetMetadata;
 import org.apache.parquet.schema.MessageType;
 import org.apache.parquet.schema.MessageTypeParser;
@@ -39,9 +42,7 @@ class KnownFilesTest {
 
   /** Row groups of which column c of row group g has 100 g + c + 1 bytes; none has column y. */
   private static CachedFooter footer(int file, int rowGroups) {
-    ParquetMetadata metadata =
-        new ParquetMetadata(new FileMetaData(SCHEMA, java.util.Map.of(), "test"), List.of());
-    java.util.List<BlockMetaData> blocks = new java.util.ArrayList<>();
+    List<BlockMetaData> blocks = new ArrayList<>();
     for (int g = 0; g < rowGroups; g++) {
       BlockMetaData block = new BlockMetaData();
       for (int c = 0; c < 2; c++) {
@@ -49,7 +50,9 @@ class KnownFilesTest {
       }
       blocks.add(block);
     }
-    return new CachedFooter(id(file), new ParquetMetadata(metadata.getFileMetaData(), blocks));
+    FileMetaData metaData =
+        new FileMetaData(SCHEMA, Map.of(), "test", EncryptionType.UNENCRYPTED, null);
+    return new CachedFooter(id(file), new ParquetMetadata(metaData, blocks));
   }
 
   private static ColumnChunkMetaData chunk(int column, long start, long bytes) {
