@@ -182,7 +182,9 @@ final class CachedParquetScan(
     })
     ScanConditions(
       onData.flatMap(bounded).flatMap(SparkInternals.toFilter(_)).toArray,
-      staticRowFilters ++ onData.flatMap(rowFilter))
+      if (Representation.of(conf).usesVectors) staticRowFilters ++ onData.flatMap(rowFilter)
+      else Nil
+    )
   }
 
   private def staticRowFilters: Seq[RowFilter] =
