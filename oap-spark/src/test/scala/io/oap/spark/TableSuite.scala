@@ -226,12 +226,12 @@ class SparkTableSuite extends TableSuite {
   }
 
   test("a value that is not allowed is said clearly") {
-    withConf("spark.oap.cache.enabled" -> "maybe") {
-      val error = intercept[IllegalArgumentException](spark.range(3).collect())
-      assert(error.getMessage.contains("spark.oap.cache.enabled"))
-      assert(error.getMessage.contains("maybe"))
-      assert(error.getMessage.contains("true or false"))
-    }
+    val error =
+      intercept[IllegalArgumentException](spark.conf.set("spark.oap.cache.enabled", "maybe"))
+    assert(error.getMessage.contains("spark.oap.cache.enabled"))
+    assert(error.getMessage.contains("maybe"))
+    assert(error.getMessage.contains("true or false"))
+    assert(spark.conf.get("spark.oap.cache.enabled") === "true")
     assert(spark.range(3).collect().length === 3)
   }
 }
