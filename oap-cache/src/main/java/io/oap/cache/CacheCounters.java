@@ -18,6 +18,7 @@ public final class CacheCounters {
   private long rowGroupsPruned;
   private long zonesSkipped;
   private long rowsDropped;
+  private long tasksElsewhere;
   private long loadNanos;
 
   public long bytesFromPool() {
@@ -53,6 +54,11 @@ public final class CacheCounters {
   /** Rows of the other zones that conditions of the query left out. */
   public long rowsDropped() {
     return rowsDropped;
+  }
+
+  /** Tasks that ran on another executor than the one their chunks belong to. */
+  public long tasksElsewhere() {
+    return tasksElsewhere;
   }
 
   /** Time spent reading from files and filling the pool; waiting for other readers is not in it. */
@@ -97,6 +103,11 @@ public final class CacheCounters {
     rowsDropped += count;
   }
 
+  /** Records that the reader's task runs elsewhere than it was placed. */
+  public void runElsewhere() {
+    tasksElsewhere++;
+  }
+
   /** Adds everything that {@code other} counted. */
   public void add(CacheCounters other) {
     bytesFromPool += other.bytesFromPool;
@@ -107,6 +118,7 @@ public final class CacheCounters {
     rowGroupsPruned += other.rowGroupsPruned;
     zonesSkipped += other.zonesSkipped;
     rowsDropped += other.rowsDropped;
+    tasksElsewhere += other.tasksElsewhere;
     loadNanos += other.loadNanos;
   }
 
@@ -121,6 +133,7 @@ public final class CacheCounters {
     since.rowGroupsPruned = rowGroupsPruned - earlier.rowGroupsPruned;
     since.zonesSkipped = zonesSkipped - earlier.zonesSkipped;
     since.rowsDropped = rowsDropped - earlier.rowsDropped;
+    since.tasksElsewhere = tasksElsewhere - earlier.tasksElsewhere;
     since.loadNanos = loadNanos - earlier.loadNanos;
     return since;
   }

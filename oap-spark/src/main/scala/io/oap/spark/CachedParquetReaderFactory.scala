@@ -65,6 +65,7 @@ final class CachedParquetReaderFactory(
     val cache: Option[ColumnCache] =
       if (isVectorized) ExecutorCache.get().map(CachedParquetReaderFactory.inRole(_, partition))
       else None
+    if (CachedParquetReaderFactory.isElsewhere(partition)) counters.runElsewhere()
     val splits = cache.map(new SplitReaders(parquet, settings, conditions, _, counters))
     val buildReader: PartitionedFile => PartitionReader[T] = splits match {
       case Some(readers) =>
@@ -97,10 +98,16 @@ object CachedParquetReaderFactory {
   private def inRole(cache: ColumnCache, partition: InputPartition): ColumnCache =
     partition match {
       case placed: PlacedPartition
-          if placed.isGuest ||
-            placed.executor != null && placed.executor != SparkEnv.get.executorId =>
+          if placed.isGuest || isElsewhere(partition) =>
         cache.forGuests()
       case _ => cache
+    }
+
+  private def isElsewhere(partition: InputPartition): Boolean =
+    partition match {
+      case placed: PlacedPartition =>
+        placed.executor != null && placed.executor != SparkEnv.get.executorId
+      case _ => false
     }
 
   /** Whether scans of this schema hand over batches rather than rows. */

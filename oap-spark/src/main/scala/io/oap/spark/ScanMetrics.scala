@@ -14,6 +14,7 @@ import io.oap.cache.CacheCounters
  *   - rowGroupsPruned: row groups ruled out by their statistics and the join keys Spark sent
  *   - zonesSkipped: zones of vector chunks of which no row was wanted
  *   - rowsDropped: rows left out of other zones, because the query does not want them
+ *   - tasksElsewhere: tasks that ran on another executor than the one they were placed on
  *   - loadTime: time the tasks spent reading files
  */
 object ScanMetrics {
@@ -26,7 +27,9 @@ object ScanMetrics {
     new RowGroupsPruned,
     new ZonesSkipped,
     new RowsDropped,
-    new LoadTime)
+    new TasksElsewhere,
+    new LoadTime
+  )
 
   /** The values of one task so far. */
   def of(counters: CacheCounters): Array[CustomTaskMetric] = Array(
@@ -38,6 +41,7 @@ object ScanMetrics {
     TaskValue("rowGroupsPruned", counters.rowGroupsPruned),
     TaskValue("zonesSkipped", counters.zonesSkipped),
     TaskValue("rowsDropped", counters.rowsDropped),
+    TaskValue("tasksElsewhere", counters.tasksElsewhere),
     TaskValue("loadTime", counters.loadNanos / 1000000)
   )
 
@@ -94,6 +98,11 @@ class ZonesSkipped extends CustomSumMetric {
 class RowsDropped extends CustomSumMetric {
   override def name(): String = "rowsDropped"
   override def description(): String = "rows dropped in the scan"
+}
+
+class TasksElsewhere extends CustomSumMetric {
+  override def name(): String = "tasksElsewhere"
+  override def description(): String = "tasks run elsewhere than placed"
 }
 
 class LoadTime extends CustomMetric {

@@ -15,6 +15,7 @@ object ScanMetrics extends AdaptiveSparkPlanHelper {
     "chunksMissed",
     "chunksBypassed",
     "rowGroupsPruned",
+    "tasksElsewhere",
     "loadTime")
 
   /**

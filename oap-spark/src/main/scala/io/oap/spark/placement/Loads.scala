@@ -9,7 +9,8 @@ package io.oap.spark.placement
 final private[placement] class Loads(executors: Array[LiveExecutor], rules: PlacementRules) {
   private val capacities = Loads.capacities(executors)
   private val cores = executors.map(e => math.max(e.cores, 1).toDouble)
-  private val idle = executors.map(_.waitSeconds <= 0)
+  private val open = executors.map(!_.waitSeconds.isInfinite)
+  private val waits = executors.map(e => if (e.waitSeconds.isInfinite) 0 else e.waitSeconds)
   private val planned = executors.map(e => if (rules.usesResidency) e.plannedBytes.toDouble else 0)
   private val fills = executors.indices.toArray.map(e =>
     if (rules.usesResidency) executors(e).usedBytes + planned(e) else 0)
@@ -60,7 +61,7 @@ final private[placement] class Loads(executors: Array[LiveExecutor], rules: Plac
    * @param coldPieces their number
    */
   def limit(coldBytes: Double, coldSeconds: Double, coldPieces: Int): Unit = {
-    val used = executors.indices.filter(idle(_))
+    val used = executors.indices.filter(open(_))
     val all = if (used.nonEmpty) used else executors.indices
     typicalBytes = coldBytes / math.max(coldPieces, 1)
     meanWork = (all.map(e => work(e) * cores(e)).sum + coldSeconds) / all.map(cores).sum
@@ -70,7 +71,7 @@ final private[placement] class Loads(executors: Array[LiveExecutor], rules: Plac
 
   /** Free bytes of the pools that take pieces without displacing anything. */
   def freeBytes: Double = executors.indices
-    .filter(e => idle(e) && hasRoom(e))
+    .filter(e => open(e) && hasRoom(e))
     .map(e => capacities(e) * Loads.FullAt - fills(e))
     .sum
 
@@ -98,7 +99,7 @@ final private[placement] class Loads(executors: Array[LiveExecutor], rules: Plac
 
   /** Fills only grow, but for `leave`, so what found no room finds none afterwards. */
   private def isRoomFor(bytes: Double): Boolean = bytes < noRoomFor && {
-    val found = executors.indices.exists(e => idle(e) && takes(e, bytes))
+    val found = executors.indices.exists(e => open(e) && takes(e, bytes))
     if (!found) noRoomFor = bytes
     found
   }
@@ -106,26 +107,42 @@ final private[placement] class Loads(executors: Array[LiveExecutor], rules: Plac
   /** Whether the executor's pool takes a piece without displacing anything. */
   def hasRoom(executor: Int): Boolean = takes(executor, typicalBytes)
 
-  def isIdle(executor: Int): Boolean = idle(executor)
+  /** Whether tasks can run there at all. */
+  def isOpen(executor: Int): Boolean = open(executor)
 
-  /** Whether pieces wait there for one another so long that others could take them over. */
+  /**
+   * Whether pieces wait there so long that others could take them over: for one another, or for
+   * what runs there already.
+   */
   def isOverloaded(executor: Int): Boolean =
-    pieces(executor) > cores(executor) && work(executor) > Loads.BoundOfHeld * meanWork
+    (pieces(executor) > cores(executor) || waits(executor) > 0) &&
+      done(executor) > Loads.BoundOfHeld * meanWork
 
-  /** When the executor would be done with all it has and a piece of so many seconds. */
-  def finish(executor: Int, seconds: Double): Double = work(executor) + seconds / cores(executor)
+  /** When a piece of so many seconds, which the executor has, would begin there as the last one. */
+  def start(executor: Int, seconds: Double): Double = done(executor) - seconds / cores(executor)
 
-  /** The idle executor, but for one, that would be done first with a piece; -1 without any. */
+  /** When the executor would be done with a piece of so many seconds after all it has. */
+  def finish(executor: Int, seconds: Double): Double = done(executor) + seconds
+
+  /**
+   * For how long an executor may be waited for. So long the others have work of their own, about,
+   * and none stands idle for it.
+   */
+  def bearableWaitSeconds: Double = (Loads.BoundOfHeld - 1) * meanWork
+
+  private def done(executor: Int): Double = waits(executor) + work(executor)
+
+  /** The executor, but for one, that would be done first with a piece; -1 without any. */
   def firstDone(seconds: Double, but: Int): Int = {
     var found = -1
     var soonest = Double.PositiveInfinity
     // Asked for each piece that is moved, hence a loop.
     var executor = 0
     while (executor < work.length) {
-      val done = work(executor) + seconds / cores(executor)
-      if (done < soonest && executor != but && idle(executor)) {
+      val end = finish(executor, seconds)
+      if (end < soonest && executor != but && open(executor)) {
         found = executor
-        soonest = done
+        soonest = end
       }
       executor += 1
     }
@@ -135,14 +152,14 @@ final private[placement] class Loads(executors: Array[LiveExecutor], rules: Plac
   private def update(executor: Int): Unit = tiers(executor) = tier(executor)
 
   private def tier(e: Int): Int = {
-    val isLight = work(e) < Loads.BoundOfCold * meanWork
+    val isLight = done(e) < Loads.BoundOfCold * meanWork
     val isBelowTarget = fills(e) < slackOfFill * targetFill * capacities(e)
-    if (executors(e).waitSeconds.isInfinite || capacities(e) == 0) Rendezvous.Never
-    else if (!idle(e)) Loads.Busy
+    if (!open(e) || capacities(e) == 0) Rendezvous.Never
+    else if (waits(e) > bearableWaitSeconds) Loads.Busy
     else if (hasRoom(e)) {
       if (isLight && isBelowTarget) 0
       else if (isLight) 1
-      else if (work(e) < Loads.BoundOfRoom * meanWork) 2
+      else if (done(e) < Loads.BoundOfRoom * meanWork) 2
       else Loads.Overworked
     } else if (!isLight) Loads.Overworked
     else if (isBelowTarget) Loads.WithoutRoom

@@ -50,7 +50,9 @@ private[spark] final class PartitionPlan(
     tasks
       .sortBy { case (_, _, task) => -task.map(_.file.length).sum }
       .zipWithIndex
-      .map { case ((executor, isGuest, task), index) => partition(index, executor, isGuest, task) }
+      .map { case ((executor, isGuest, task), index) =>
+        partition(index, executor, isGuest, task, placed.bearableWaitSeconds)
+      }
       .toArray[InputPartition]
   }
 
@@ -121,18 +123,23 @@ private[spark] final class PartitionPlan(
     packed.map(_.toSeq).toSeq
   }
 
-  /** A task is worth waiting for as long as reading anew what it wants takes. */
+  /**
+   * A task waits for as long as reading anew what it wants takes, or as the other executors have
+   * work of this scan. It is said again when the stage is submitted, which may be much later.
+   */
   private def partition(
       index: Int,
       executor: Int,
       isGuest: Boolean,
-      task: Seq[Range]): InputPartition = {
+      task: Seq[Range],
+      bearableWaitSeconds: Double): InputPartition = {
     val files = joined(task.map(_.file)).toArray
     val isCold = task.forall(_.piece.holdings.isEmpty)
-    val bytes = task.map(_.piece.wantedBytes).sum
+    val reloadSeconds = task.map(_.piece.wantedBytes).sum / rules.loadBytesPerSecond
+    val longestWait = math.max(reloadSeconds, bearableWaitSeconds)
     val to = executors.lift(executor)
     def location = to
-      .filter(e => waitSeconds(e.id) <= bytes / rules.loadBytesPerSecond)
+      .filter(e => waitSeconds(e.id) <= longestWait)
       .map(e => s"executor_${e.host}_${e.id}")
     new PlacedPartition(index, files, to.map(_.id).orNull, isGuest, isCold, () => location)
   }

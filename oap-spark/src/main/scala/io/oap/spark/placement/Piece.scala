@@ -72,5 +72,10 @@ final case class Piece(
  * @param executors index of the executor that is to read the piece, or -1 for no preference
  * @param isGuest whether the piece belongs elsewhere or found no room: its chunks should be taken
  *     into that executor's pool only where they displace nothing
+ * @param bearableWaitSeconds for how long an executor may be waited for without others standing
+ *     idle for it
  */
-final case class Placed(executors: Array[Int], isGuest: Array[Boolean])
+final case class Placed(
+    executors: Array[Int],
+    isGuest: Array[Boolean],
+    bearableWaitSeconds: Double)

@@ -35,15 +35,16 @@ object Placement {
       executors: Array[LiveExecutor],
       rules: PlacementRules,
       expectedRoomBytes: Long = 0): Placed = {
-    val placed = Placed(Array.fill(pieces.length)(-1), new Array[Boolean](pieces.length))
-    if (executors.nonEmpty) {
+    val placed = Placed(Array.fill(pieces.length)(-1), new Array[Boolean](pieces.length), 0)
+    if (executors.isEmpty) placed
+    else {
       val placing = new Placing(pieces, executors, rules, expectedRoomBytes, placed)
       placing.placeThoseThatBelong()
       placing.setLimits()
       placing.relieveOverloaded()
       placing.placeCold()
+      placed.copy(bearableWaitSeconds = placing.bearableWaitSeconds)
     }
-    placed
   }
 }
 
@@ -56,6 +57,8 @@ final private class Placing(
     placed: Placed) {
   private val loads = new Loads(executors, rules)
   private val places = placed.executors
+
+  def bearableWaitSeconds: Double = loads.bearableWaitSeconds
 
   def placeThoseThatBelong(): Unit = if (rules.usesResidency)
     for (i <- pieces.indices) {
@@ -85,7 +88,7 @@ final private class Placing(
       if (chosen >= 0) {
         val waitsForRoom = loads.tiers(chosen) >= Loads.WithoutRoom && unclaimedRoom > 0
         unclaimedRoom -= piece.wantedBytes
-        give(i, chosen, rules.usesResidency && (waitsForRoom || isHeldWhereBusy(piece)))
+        give(i, chosen, rules.usesResidency && waitsForRoom)
       }
     }
   }
@@ -104,14 +107,14 @@ final private class Placing(
     }
   }
 
-  /** Moves a piece to where it is done first, if that is sooner than all is done where it is. */
+  /** Moves a piece to where it is done first, if that is before it could begin where it is. */
   private def move(i: Int, from: Int): Boolean = {
     val piece = pieces(i)
-    val there = loads.finish(from, -loads.seconds(piece, held(piece, from)))
+    val there = loads.start(from, loads.seconds(piece, held(piece, from)))
     var to = loads.firstDone(loads.seconds(piece, 0), from)
     var soonest = if (to >= 0) loads.finish(to, loads.seconds(piece, 0)) else there
     if (soonest >= there) to = -1
-    for (h <- piece.holdings if h.executor != from && loads.isIdle(h.executor)) {
+    for (h <- piece.holdings if h.executor != from && loads.isOpen(h.executor)) {
       val finish = loads.finish(h.executor, loads.seconds(piece, h.wantedBytes))
       if (finish < math.min(soonest, there)) {
         to = h.executor
@@ -120,7 +123,8 @@ final private class Placing(
     }
     if (to >= 0) {
       loads.take(from, piece, held(piece, from), placed.isGuest(i))
-      give(i, to, !loads.hasRoom(to) && held(piece, to) < piece.wantedBytes)
+      val comesBack = executors(from).waitSeconds > 0
+      give(i, to, (comesBack || !loads.hasRoom(to)) && held(piece, to) < piece.wantedBytes)
     }
     to >= 0
   }
@@ -146,10 +150,10 @@ final private class Placing(
   }
 
   private def ownerOf(piece: Piece): Int = {
-    val warm = mostHeld(piece, h => if (isWorthWaiting(h)) h.wantedBytes else 0)
+    val warm = mostHeld(piece, h => if (loads.isOpen(h.executor)) h.wantedBytes else 0)
     if (warm >= 0) warm
-    else if (piece.home >= 0 && loads.isIdle(piece.home)) piece.home
-    else mostHeld(piece, h => if (loads.isIdle(h.executor)) h.anyBytes else 0)
+    else if (piece.home >= 0 && loads.isOpen(piece.home)) piece.home
+    else mostHeld(piece, h => if (loads.isOpen(h.executor)) h.anyBytes else 0)
   }
 
   /**
@@ -170,18 +174,6 @@ final private class Placing(
   private def isMore(a: Holding, b: Holding, bytes: Holding => Long, home: Int): Boolean =
     if (a.anyBytes != b.anyBytes) a.anyBytes > b.anyBytes
     else a.executor == home
-
-  /** Whether what is saved by reading the held bytes there takes longer than to wait for it. */
-  private def isWorthWaiting(holding: Holding): Boolean = {
-    val wait = executors(holding.executor).waitSeconds
-    wait <= 0 || holding.wantedBytes / rules.loadBytesPerSecond > wait
-  }
-
-  private def isHeldWhereBusy(piece: Piece): Boolean =
-    piece.holdings.exists { h =>
-      val wait = executors(h.executor).waitSeconds
-      wait > 0 && !wait.isInfinite && h.wantedBytes * 2 >= piece.wantedBytes
-    }
 
   /**
    * Wanted bytes that the executor holds of a piece. What was sent there, and is still to be

@@ -129,6 +129,7 @@ private[status] object SystemTables {
       ofScan("zones_skipped", "zonesSkipped", "zones of vector chunks that were passed over"),
       ofScan("rows_dropped", "rowsDropped", "rows left out in the scan"),
       ofScan("rows", "numOutputRows", "rows that the scan gave"),
+      ofScan("tasks_elsewhere", "tasksElsewhere", "tasks run elsewhere than they were placed"),
       ofScan("load_millis", "loadTime", "milliseconds that tasks spent reading files, together")
     ),
     session => ScanHistory.of(session.sparkContext).all

@@ -104,7 +104,7 @@ class PartitionPlanSuite extends AnyFunSuite {
     assert(plan(thirds(5) ++ thirds(5)).flatMap(_.files).map(_.length).sum === 2 * Length)
   }
 
-  test("nobody is waited for longer than reading anew takes") {
+  test("nobody is waited for longer than reading anew takes, or all work of the scan") {
     join("1", "2")
     report("1", holds(6, 0, 2))
     report("2", holds(6, 2))

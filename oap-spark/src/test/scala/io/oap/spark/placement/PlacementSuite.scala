@@ -63,16 +63,34 @@ final class PlacementSuite extends AnyFunSuite {
       executors(3).map(e => if (e.id == "1") e.copy(waitSeconds = seconds) else e)
     val warm = piece(1, wanted = 100000000, holdings = Seq(Holding(1, 100000000, 100000000)))
     assert(place(withWait(0.4), PlacementRules(), warm) == Seq((1, false)))
-    val elsewhere = place(withWait(0.6), PlacementRules(), warm).head
+    val elsewhere = place(withWait(0.7), PlacementRules(), warm).head
     assert(elsewhere._1 != 1 && elsewhere._1 >= 0 && elsewhere._2)
     assert(place(
-      withWait(0.6),
+      withWait(0.7),
       PlacementRules(loadBytesPerSecond = 100e6),
       warm) == Seq((1, false)))
     val excluded = place(withWait(Double.PositiveInfinity), PlacementRules(), warm).head
     assert(excluded._1 != 1 && excluded._1 >= 0 && !excluded._2)
     val home = piece(notOf(1, executors(3)), home = 1)
-    assert(executorOf(executors(3), home) == 1 && executorOf(withWait(0.01), home) != 1)
+    assert(executorOf(executors(3), home) == 1 && executorOf(withWait(0.1), home) != 1)
+  }
+
+  test("a wait that is short beside the work of all moves nothing, a long one everything") {
+    def places(seconds: Double, count: Int) = {
+      val busy = executors(3).map(e => if (e.id == "1") e.copy(waitSeconds = seconds) else e)
+      val held = Seq.tabulate(count)(n => piece(n, holdings = Seq(Holding(n % 3, 8 * MB, 8 * MB))))
+      place(busy, PlacementRules(), held: _*)
+    }
+    val stay = Seq.tabulate(300)(n => (n % 3, false))
+    assert(places(0.2, 300) == stay)
+    assert(places(0.2, 3).count(_._1 == 1) == 0)
+    val long = places(60, 300)
+    assert(long.zip(stay).forall { case (place, (holder, _)) =>
+      if (holder == 1) place._1 != 1 && place._2 else place == ((holder, false))
+    })
+    // In between some are moved, no more than the others can take over in that time.
+    val some = places(0.6, 300).count(_._1 == 1)
+    assert(some > 0 && some < 100)
   }
 
   test("without executors, hash or pools there is no preference") {

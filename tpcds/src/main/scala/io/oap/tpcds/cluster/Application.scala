@@ -83,7 +83,13 @@ final class Application(options: ClusterOptions, settings: Map[String, String])
     val metrics = ScanMetrics.of(frame.queryExecution.executedPlan)
     def metric(name: String): Long = metrics.getOrElse(name, 0L)
     val difference = RowComparison.difference(expected, rows)
-    QueryRun(query, seconds, metric("bytesFromPool"), metric("bytesFromFile"), difference)
+    QueryRun(
+      query,
+      seconds,
+      metric("bytesFromPool"),
+      metric("bytesFromFile"),
+      metric("tasksElsewhere"),
+      difference)
   }
 
   /** Runs all queries once, on tables of which each query reads something. */

@@ -22,6 +22,7 @@ final class Placements(options: ClusterOptions) extends ClusterMeasurement {
         say(RoundTable.line(round))
         round
       }
+      say(RoundTable.fromFiles(rounds.last))
       Placements.Outcome(placement, rounds, application.held())
     }
 

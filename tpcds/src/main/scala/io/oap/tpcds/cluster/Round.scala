@@ -6,6 +6,7 @@ package io.oap.tpcds.cluster
  * @param seconds from the SQL text to the collected rows
  * @param fromPool bytes of column chunks taken from the pools of the tasks' own executors
  * @param fromFile bytes read from files, footers included
+ * @param tasksElsewhere tasks that ran on another executor than they were placed on
  * @param difference how the rows differ from those of Spark alone
  */
 final case class QueryRun(
@@ -13,6 +14,7 @@ final case class QueryRun(
     seconds: Double,
     fromPool: Long,
     fromFile: Long,
+    tasksElsewhere: Long,
     difference: Option[String])
 
 /** All queries once. */
@@ -20,6 +22,8 @@ final case class Round(placement: String, number: Int, runs: Seq[QueryRun]) {
   def seconds: Double = runs.map(_.seconds).sum
   def fromPool: Long = runs.map(_.fromPool).sum
   def fromFile: Long = runs.map(_.fromFile).sum
+
+  def tasksElsewhere: Long = runs.map(_.tasksElsewhere).sum
 
   /** What share of the bytes came from the task's own pool. */
   def share: Double =

@@ -5,7 +5,8 @@ import io.oap.tpcds.Report
 /** Rounds, and what pools hold, as lines for people. */
 object RoundTable {
 
-  def header: String = columns("placement", "round", "time", "from pools", "from files", "own pool")
+  def header: String =
+    columns("placement", "round", "time", "from pools", "from files", "own pool", "elsewhere")
 
   /** One round; said as soon as it has ended. */
   def line(round: Round): String = columns(
@@ -14,7 +15,17 @@ object RoundTable {
     f"${round.seconds}%.2f s",
     megabytes(round.fromPool),
     megabytes(round.fromFile),
-    percent(round.share))
+    percent(round.share),
+    round.tasksElsewhere.toString
+  )
+
+  /** What each query of a round still read from files, the most first. */
+  def fromFiles(round: Round): String = {
+    val queries = round.runs.sortBy(-_.fromFile).map { run =>
+      s"${run.query} ${megabytes(run.fromFile)}"
+    }
+    s"from files in round ${round.number}, ${round.placement}: ${queries.mkString(", ")}"
+  }
 
   /** What the pools hold at the end, by way of placement. */
   def ofHeld(all: Seq[(String, Held)]): String = {

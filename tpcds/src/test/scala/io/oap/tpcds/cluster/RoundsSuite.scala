@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 /** What is made of rounds of queries, and how they are judged. */
 class RoundsSuite extends AnyFunSuite {
   private def run(query: String, seconds: Double, pool: Long = 0, file: Long = 0): QueryRun =
-    QueryRun(query, seconds, pool, file, None)
+    QueryRun(query, seconds, pool, file, 0, None)
 
   test("a round sums its queries") {
     val different = run("q52", 2, 30, 10).copy(difference = Some("1 rows instead of 2"))
