@@ -9,6 +9,8 @@ import org.apache.spark.SparkContext$;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.internal.config.ConfigBuilder;
 import org.apache.spark.scheduler.ExecutorKilled$;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.util.QuotingUtils;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
@@ -48,7 +50,7 @@ public final class SparkInternals {
   }
 
   /** The context of this process, if there is one. */
-  static Option<SparkContext> activeContext() {
+  public static Option<SparkContext> activeContext() {
     return SparkContext$.MODULE$.getActive();
   }
 
@@ -87,7 +89,7 @@ public final class SparkInternals {
   }
 
   /** Whether this process is the driver, which in local mode is the executor too. */
-  static boolean isDriver(SparkEnv environment) {
+  public static boolean isDriver(SparkEnv environment) {
     return environment.executorId().equals(SparkContext$.MODULE$.DRIVER_IDENTIFIER());
   }
 
@@ -122,6 +124,16 @@ public final class SparkInternals {
   /** Whether an executor was removed because the driver wanted it, as dynamic allocation does. */
   public static boolean isOnPurpose(String reason) {
     return reason.equals(ExecutorKilled$.MODULE$.toString());
+  }
+
+  /** Adds a listener beside those of Spark's own UI. */
+  public static void addStatusListener(SparkContext context, SparkListener listener) {
+    context.listenerBus().addToStatusQueue(listener);
+  }
+
+  /** Posts an event to all listeners of an application, its event log among them. */
+  public static void post(SparkContext context, SparkListenerEvent event) {
+    context.listenerBus().post(event);
   }
 
   /** The execution that ended with this event; null when it failed or is not known. */

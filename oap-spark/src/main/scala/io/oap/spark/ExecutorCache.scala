@@ -11,6 +11,7 @@ import io.oap.cache.{CacheCounters, ColumnCache}
 import io.oap.cache.pool.{NativeLibrary, PoolOptions}
 import io.oap.common.OapConfig
 import io.oap.spark.placement.ResidencyReporter
+import io.oap.spark.status.StatusReporter
 
 /**
  * The column cache of this process, opened when a task first wants it, from the configuration the
@@ -24,7 +25,8 @@ object ExecutorCache extends Logging {
       environment: SparkEnv,
       settings: Map[String, String],
       cache: Either[String, ColumnCache],
-      reporter: Option[ResidencyReporter])
+      reporter: Option[ResidencyReporter],
+      status: StatusReporter)
 
   private val opened = new AtomicReference[Opened]()
   private val totals = new CacheCounters
@@ -50,12 +52,18 @@ object ExecutorCache extends Logging {
         Option(before).flatMap(_.cache.toOption).foreach(close)
         tryOpen(settings, environment.conf)
       }
-    Option(before).flatMap(_.reporter).foreach(_.stop())
+    if (before != null) {
+      before.reporter.foreach(_.stop())
+      before.status.stop()
+    }
+    val status = new StatusReporter(environment)
     opened.set(Opened(
       environment,
       settings,
       cache,
-      cache.toOption.flatMap(reporter(environment, _))))
+      cache.toOption.flatMap(reporter(environment, _)),
+      status))
+    status.start()
     cache
   }
 

@@ -2,7 +2,7 @@ package io.oap.spark
 
 import org.apache.spark.sql.SparkSessionExtensions
 
-import io.oap.spark.status.{ScanHistory, SystemCatalog}
+import io.oap.spark.status.{CacheStatus, SystemCatalog}
 
 /**
  * What `spark.sql.extensions=io.oap.spark.OapExtensions` adds to a session.
@@ -29,7 +29,7 @@ class OapExtensions extends (SparkSessionExtensions => Unit) {
       ConfigKeys.check(conf.getAll.toMap)
       // Sessions start from this configuration, and go back to it with RESET.
       conf.setIfMissing(SystemCatalog.Key, classOf[SystemCatalog].getName)
-      ScanHistory.of(context)
+      CacheStatus.of(context)
     }
     extensions.injectPreCBORule(UseColumnCache(_))
   }

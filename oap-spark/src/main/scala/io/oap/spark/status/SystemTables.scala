@@ -54,7 +54,7 @@ private[status] object SystemTables {
           "does; not reached: it ran no task of ours in time",
         _.state
       ),
-      SystemColumn("why", StringType, "the reason, where the state has one", _.why.orNull),
+      SystemColumn("why", StringType, "the reason, where the state has one", _.why),
       ofPool("medium", StringType, "where the pool lies, see spark.oap.pool.medium", _.medium),
       ofPool("path", StringType, "directories or devices of the pool", _.paths),
       ofPool(
@@ -79,7 +79,7 @@ private[status] object SystemTables {
         "load_mb_per_s",
         DoubleType,
         "megabytes read from files in a second that one task spent reading",
-        _.loadRate.map(Double.box).orNull),
+        _.loadRate),
       ofPool("evictions", LongType, "chunks that had to leave the pool", _.evictions),
       ofPool(
         "ghost_reserves",
@@ -96,7 +96,7 @@ private[status] object SystemTables {
       dataType: DataType,
       comment: String,
       value: PoolReport => Any): SystemColumn[ExecutorReport] =
-    SystemColumn(name, dataType, comment, _.pool.map(value).orNull)
+    SystemColumn(name, dataType, comment, report => Option(report.pool).map(value).orNull)
 
   private def ofReaders(
       name: String,
@@ -107,11 +107,11 @@ private[status] object SystemTables {
       name,
       dataType,
       comment,
-      report => if (report.state == ExecutorReport.Unreached) null else value(report.counters))
+      report => if (report.state == ExecutorReport.UNREACHED) null else value(report.readers))
 
-  private val scans = new SystemTable[EndedScan](
+  private val scans = new SystemTable[ScanReport](
     "scans",
-    Seq[SystemColumn[EndedScan]](
+    Seq[SystemColumn[ScanReport]](
       SystemColumn("execution_id", LongType, "Spark's id of the SQL execution", _.execution),
       SystemColumn(
         "ended",
@@ -119,7 +119,11 @@ private[status] object SystemTables {
         "when the execution ended",
         scan => new java.sql.Timestamp(scan.endedMillis)),
       SystemColumn("table", StringType, "the table, or its paths", _.table),
-      SystemColumn("columns", ArrayType(StringType), "columns that were read", _.columns),
+      SystemColumn(
+        "columns",
+        ArrayType(StringType),
+        "columns that were read",
+        _.columns.asScala),
       ofScan("bytes_from_pool", "bytesFromPool", "bytes taken from the pools"),
       ofScan("bytes_from_file", "bytesFromFile", "bytes read from files"),
       ofScan("hits", "chunksHit", "column chunks found in the pools"),
@@ -132,15 +136,20 @@ private[status] object SystemTables {
       ofScan("tasks_elsewhere", "tasksElsewhere", "tasks run elsewhere than they were placed"),
       ofScan("load_millis", "loadTime", "milliseconds that tasks spent reading files, together")
     ),
-    session => ScanHistory.of(session.sparkContext).all
+    session => CacheStatus.of(session.sparkContext).snapshot().scans.asScala.toSeq
   )
 
-  private def ofScan(name: String, metric: String, comment: String): SystemColumn[EndedScan] =
-    SystemColumn(name, LongType, comment, _.metrics.get(metric).map(Long.box).orNull)
+  private def ofScan(name: String, metric: String, comment: String): SystemColumn[ScanReport] =
+    SystemColumn(name, LongType, comment, _.metrics.get(metric))
 
   private def reports(session: SparkSession): Seq[ExecutorReport] =
-    EveryExecutor.ask(session.sparkContext, Patience)(() => ExecutorReport.here()).map {
+    EveryExecutor.ask(session.sparkContext, Patience)(() => ThisExecutor.report()).map {
       case (_, _, Some(report)) => report
-      case (executor, host, None) => ExecutorReport.unreached(executor, host)
+      case (executor, host, None) =>
+        ExecutorReport.without(
+          executor,
+          host,
+          ExecutorReport.UNREACHED,
+          EveryExecutor.NoAnswer)
     }
 }

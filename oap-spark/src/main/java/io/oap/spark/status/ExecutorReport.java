@@ -1,0 +1,29 @@
+package io.oap.spark.status;
+
+import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
+import java.io.Serializable;
+
+/**
+ * What the column cache of one process is and has done.
+ *
+ * @param executor Spark's id of the executor
+ * @param host host it runs on
+ * @param state one of the words below
+ * @param why the reason for that state; null where there is none
+ * @param pool null while there is none
+ * @param readers what the readers of the process have counted since it started
+ */
+@JsonIgnoreProperties(ignoreUnknown = true)
+public record ExecutorReport(
+    String executor, String host, String state, String why, PoolReport pool, ReaderTotals readers)
+    implements Serializable {
+  static final String OPEN = "open";
+  static final String UNUSED = "not used yet";
+  static final String OFF = "off";
+  static final String UNREACHED = "not reached";
+
+  /** That of an executor of which nothing but its being there is known. */
+  static ExecutorReport without(String executor, String host, String state, String why) {
+    return new ExecutorReport(executor, host, state, why, null, ReaderTotals.NONE);
+  }
+}

@@ -1,0 +1,33 @@
+package io.oap.spark.status;
+
+import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
+import java.io.Serializable;
+import java.util.Map;
+
+/**
+ * The pool of a process, while it is open.
+ *
+ * @param medium see {@code spark.oap.pool.medium}
+ * @param paths directories or devices it lies in, with commas
+ * @param bytesOnNodes bytes on each memory node, about
+ * @param capacityBytes bytes for chunks
+ * @param usedBytes bytes that belong to chunks
+ * @param pinnedBytes bytes of chunks that are in use
+ * @param chunks column chunks held
+ * @param evictions chunks that had to leave since it was opened
+ * @param ghostReserves chunks loaded that a pool of twice the capacity would still have had
+ * @param nativeVersion version of the native library
+ */
+@JsonIgnoreProperties(ignoreUnknown = true)
+public record PoolReport(
+    String medium,
+    String paths,
+    Map<Integer, Long> bytesOnNodes,
+    long capacityBytes,
+    long usedBytes,
+    long pinnedBytes,
+    long chunks,
+    long evictions,
+    long ghostReserves,
+    String nativeVersion)
+    implements Serializable {}

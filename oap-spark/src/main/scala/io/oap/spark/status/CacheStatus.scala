@@ -1,0 +1,63 @@
+package io.oap.spark.status
+
+import com.google.common.collect.MapMaker
+import org.apache.spark.{SparkContext, SparkEnv}
+import org.apache.spark.scheduler._
+
+import io.oap.spark.SparkInternals
+
+/**
+ * Keeps what is known of the column cache of an application, by the events on Spark's listener bus:
+ * of a running application in its driver, of another when its event log is replayed. Thread-safe.
+ */
+private[status] final class CacheStatus extends SparkListener {
+  private val model = new StatusModel
+
+  def snapshot(): CacheSnapshot = model.synchronized(model.snapshot())
+
+  override def onExecutorAdded(event: SparkListenerExecutorAdded): Unit =
+    executorAdded(event.executorId, event.executorInfo.executorHost)
+
+  override def onExecutorRemoved(event: SparkListenerExecutorRemoved): Unit =
+    model.synchronized(model.executorRemoved(event.executorId))
+
+  override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
+    case ended: ScanEnded => model.synchronized(model.scanEnded(ended.scan))
+    case sampled: ExecutorSampled =>
+      model.synchronized(model.executorSampled(sampled.atMillis, sampled.report))
+    case _ => ()
+  }
+
+  private def executorAdded(id: String, host: String): Unit =
+    model.synchronized(model.executorAdded(id, host))
+}
+
+private[spark] object CacheStatus {
+  private val all = new MapMaker().weakKeys().makeMap[SparkContext, CacheStatus]()
+
+  /** That of a running application, from its driver; it begins with the first call. */
+  def of(context: SparkContext): CacheStatus = {
+    val known = all.get(context)
+    if (known != null) known else begin(context)
+  }
+
+  private def begin(context: SparkContext): CacheStatus = synchronized {
+    all.computeIfAbsent(
+      context,
+      _ => {
+        val status = new CacheStatus
+        SparkInternals.addStatusListener(context, status)
+        // First the events, then those that are there: none is missed.
+        SparkInternals.executors(context).forEach(e => status.executorAdded(e.id, e.host))
+        context.addSparkListener(new ScanHistory(SparkInternals.post(context, _)))
+        if (!context.isLocal) {
+          StatusService.start(
+            SparkEnv.get,
+            SparkInternals.post(context, _),
+            () => SparkInternals.executors(context).size)
+        }
+        status
+      }
+    )
+  }
+}

@@ -1,0 +1,139 @@
+package io.oap.spark.status
+
+import java.util.{ArrayDeque, ArrayList, LinkedHashMap, List => JavaList, Map => JavaMap}
+
+import scala.jdk.CollectionConverters._
+
+import io.oap.spark.status.CacheSnapshot._
+
+/**
+ * What events on the column cache add up to, within bounds: of executors that are gone, tables,
+ * columns and scans the last ones are kept, and of the past as many samples as a plot can show. For
+ * one thread.
+ */
+private[status] final class StatusModel {
+  import StatusModel._
+
+  private val live = new LinkedHashMap[String, ExecutorStatus]
+  private val gone = new Last[String, ExecutorStatus](MostGone)
+  private val samples = new Samples(MostSamples, LeastSampleMillis)
+  private val tables = new Last[String, TableStatus](MostTables)
+  private val columns = new Last[(String, String), ColumnStatus](MostColumns)
+  private val scans = new ArrayDeque[ScanReport]
+  private var totals = new Sample(0, 0, 0, 0, 0, 0, 0, ReaderTotals.NONE)
+
+  /** An executor that is known already goes on. */
+  def executorAdded(id: String, host: String): Unit =
+    if (live.size < MostLive && !gone.containsKey(id)) {
+      live.putIfAbsent(
+        id,
+        new ExecutorStatus(true, 0, ExecutorReport.without(id, host, ExecutorReport.UNUSED, null)))
+    }
+
+  /** What its readers have counted stays in the totals. */
+  def executorRemoved(id: String): Unit = Option(live.remove(id)).foreach { status =>
+    totals = withoutPool(totals, status)
+    gone.put(id, new ExecutorStatus(false, status.sampledMillis, status.report))
+  }
+
+  def executorSampled(atMillis: Long, report: ExecutorReport): Unit = {
+    val id = report.executor
+    executorAdded(id, report.host)
+    Option(live.get(id)).foreach { before =>
+      totals = withReport(withoutPool(totals, before), atMillis, before.report, report)
+      live.put(id, new ExecutorStatus(true, atMillis, report))
+      samples.add(totals)
+    }
+  }
+
+  def scanEnded(scan: ScanReport): Unit = {
+    scans.addLast(scan)
+    if (scans.size > MostScans) {
+      scans.removeFirst()
+    }
+    val table = Option(tables.remove(scan.table))
+      .getOrElse(new TableStatus(scan.table, 0, 0, ReaderTotals.NONE))
+    tables.put(
+      scan.table,
+      new TableStatus(
+        scan.table,
+        table.scans + 1,
+        scan.endedMillis,
+        table.readers.plus(scan.readers())))
+    scan.columns.forEach { name =>
+      val before = Option(columns.remove((scan.table, name))).fold(0L)(_.scans)
+      columns.put(
+        (scan.table, name),
+        new ColumnStatus(scan.table, name, before + 1, scan.endedMillis))
+    }
+  }
+
+  /** A copy; the elements never change. */
+  def snapshot(): CacheSnapshot = {
+    val executors = new ArrayList[ExecutorStatus](gone.values)
+    executors.addAll(live.values)
+    new CacheSnapshot(
+      KEY,
+      totals,
+      executors,
+      samples.all,
+      newestFirst(tables),
+      newestFirst(columns),
+      new ArrayList(scans))
+  }
+
+  private def newestFirst[V](last: Last[_, V]): JavaList[V] =
+    last.values.asScala.toSeq.reverse.asJava
+}
+
+private[status] object StatusModel {
+
+  /** More executors than that have no application; some kilobytes each. */
+  val MostLive = 20000
+
+  val MostGone = 200
+  val MostScans = 1000
+  val MostTables = 2000
+  val MostColumns = 10000
+  val MostSamples = 720
+  val LeastSampleMillis = 2000L
+
+  /** Keeps so many entries, those that were put last, in that order. */
+  private final class Last[K, V](most: Int) extends LinkedHashMap[K, V] {
+    override protected def removeEldestEntry(eldest: JavaMap.Entry[K, V]): Boolean = size > most
+  }
+
+  private def withoutPool(totals: Sample, status: ExecutorStatus): Sample = {
+    val pool = Option(status.report.pool)
+    new Sample(
+      totals.atMillis,
+      totals.executors - (if (status.sampledMillis > 0) 1 else 0),
+      totals.capacityBytes - pool.fold(0L)(_.capacityBytes),
+      totals.usedBytes - pool.fold(0L)(_.usedBytes),
+      totals.pinnedBytes - pool.fold(0L)(_.pinnedBytes),
+      totals.chunks - pool.fold(0L)(_.chunks),
+      totals.evictions,
+      totals.readers
+    )
+  }
+
+  private def withReport(
+      totals: Sample,
+      atMillis: Long,
+      before: ExecutorReport,
+      now: ExecutorReport): Sample = {
+    val pool = Option(now.pool)
+    val evictionsBefore = Option(before.pool).fold(0L)(_.evictions)
+    new Sample(
+      // A clock may be set back.
+      math.max(atMillis, totals.atMillis),
+      totals.executors + 1,
+      totals.capacityBytes + pool.fold(0L)(_.capacityBytes),
+      totals.usedBytes + pool.fold(0L)(_.usedBytes),
+      totals.pinnedBytes + pool.fold(0L)(_.pinnedBytes),
+      totals.chunks + pool.fold(0L)(_.chunks),
+      totals.evictions + pool.fold(evictionsBefore)(_.evictions) - evictionsBefore,
+      totals.readers.plus(now.readers).minus(before.readers)
+    )
+  }
+}

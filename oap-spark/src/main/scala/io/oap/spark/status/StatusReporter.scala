@@ -1,0 +1,74 @@
+package io.oap.spark.status
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.SparkEnv
+import org.apache.spark.internal.Logging
+
+import io.oap.spark.{SparkInternals, SparkRpc}
+import io.oap.spark.placement.Wire
+
+/**
+ * Keeps the driver informed of what the column cache of this executor is and does, from a thread of
+ * its own: when something has changed, and no more often than the driver allows. While the driver
+ * does not answer it tries ever more rarely.
+ */
+private[spark] final class StatusReporter(environment: SparkEnv) extends Logging {
+  import StatusReporter._
+
+  private val thread = new Thread(() => run(), "oap-status")
+  @volatile private var isStopped = false
+  private var driver: Option[SparkRpc.Peer] = None
+
+  def start(): Unit = {
+    thread.setDaemon(true)
+    thread.start()
+  }
+
+  def stop(): Unit = {
+    isStopped = true
+    thread.interrupt()
+  }
+
+  private def run(): Unit = {
+    var told: Option[ExecutorReport] = None
+    var pause = StatusService.PauseMillis
+    try {
+      while (!isStopped) {
+        try {
+          val report = ThisExecutor.report()
+          if (!told.contains(report)) {
+            pause = send(report)
+            told = Some(report)
+          }
+        } catch {
+          case NonFatal(e) =>
+            logDebug("The driver was not told of the column cache; trying again", e)
+            driver = None
+            pause = math.min(2 * pause, MostPauseMillis)
+        }
+        Thread.sleep(pause)
+      }
+    } catch {
+      case _: InterruptedException => ()
+    }
+  }
+
+  /** Returns how long to wait before the next report. */
+  private def send(report: ExecutorReport): Long =
+    if (SparkInternals.isDriver(environment)) {
+      SparkInternals.activeContext().foreach(context =>
+        SparkInternals.post(context, StatusService.sampled(report)))
+      StatusService.PauseMillis
+    } else {
+      if (driver.isEmpty) {
+        driver = Some(SparkRpc.ofDriver(environment, StatusService.Name))
+      }
+      Wire.decode[Long](driver.get.ask(Wire.encode(report), null, AnswerMillis))
+    }
+}
+
+private object StatusReporter {
+  private val MostPauseMillis = 30000L
+  private val AnswerMillis = 30000L
+}

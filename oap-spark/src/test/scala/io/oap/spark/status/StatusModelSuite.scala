@@ -1,0 +1,184 @@
+package io.oap.spark.status
+
+import java.util.{Map => JavaMap}
+
+import scala.jdk.CollectionConverters._
+import scala.util.Random
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.oap.spark.status.CacheSnapshot._
+
+/** What events add up to, against sums over a list of all events; and its bounds. */
+class StatusModelSuite extends AnyFunSuite {
+  private val seed: Long = java.lang.Long.getLong("oap.seed", System.nanoTime())
+
+  private def readers(random: Random, at: ReaderTotals): ReaderTotals = {
+    def more = random.nextInt(1000).toLong
+    at.plus(new ReaderTotals(more, more, more, more, more, more))
+  }
+
+  private def pool(random: Random, evictions: Long): PoolReport = new PoolReport(
+    "dram",
+    "",
+    JavaMap.of(),
+    random.nextInt(1000).toLong,
+    random.nextInt(1000).toLong,
+    random.nextInt(1000).toLong,
+    random.nextInt(1000).toLong,
+    evictions,
+    0,
+    "1"
+  )
+
+  private def report(id: String, readers: ReaderTotals, pool: PoolReport): ExecutorReport =
+    new ExecutorReport(id, "host", ExecutorReport.OPEN, null, pool, readers)
+
+  private def scan(i: Int, table: String, columns: Seq[String], hits: Long = 1): ScanReport =
+    new ScanReport(
+      i,
+      i,
+      table,
+      columns.asJava,
+      JavaMap.of("chunksHit", hits, "bytesFromFile", 2 * hits))
+
+  test("executors and totals are those of a naive model") {
+    withClue(s"seed $seed: ") {
+      val random = new Random(seed)
+      val model = new StatusModel
+      var live = Map.empty[String, Option[ExecutorReport]]
+      var last = Map.empty[String, ExecutorReport]
+      for (step <- 1 to 3000) {
+        val id = random.nextInt(30).toString
+        random.nextInt(10) match {
+          case 0 =>
+            model.executorAdded(id, "host")
+            // One that is gone does not come back: Spark gives each an id of its own.
+            if (!live.contains(id) && !last.contains(id)) live += id -> None
+          case 1 =>
+            model.executorRemoved(id)
+            if (live.contains(id)) {
+              if (!last.contains(id)) last += id -> ExecutorReport.without(id, "host", "", null)
+              live -= id
+            }
+          case _ if live.contains(id) || !last.contains(id) =>
+            val before = last.get(id)
+            val evictions = before.flatMap(r => Option(r.pool)).fold(0L)(_.evictions)
+            val now = report(
+              id,
+              readers(random, before.fold(ReaderTotals.NONE)(_.readers)),
+              if (evictions == 0 && random.nextInt(5) == 0) null
+              else pool(random, evictions + random.nextInt(5)))
+            model.executorSampled(step, now)
+            live += id -> Some(now)
+            last += id -> now
+          case _ => model.executorSampled(step, report(id, ReaderTotals.NONE, null))
+        }
+        val snapshot = model.snapshot()
+        val executors = snapshot.executors.asScala
+        assert(executors.filter(_.isLive).map(_.report.executor).toSet === live.keySet)
+        for (status <- executors if status.isLive)
+          assert(live(status.report.executor).forall(_ === status.report))
+        assertTotals(snapshot.totals, live.values.flatten.toSeq, last.values.toSeq)
+      }
+    }
+  }
+
+  private def assertTotals(
+      totals: Sample,
+      live: Seq[ExecutorReport],
+      ever: Seq[ExecutorReport]): Unit = {
+    val pools = live.flatMap(r => Option(r.pool))
+    assert(totals.executors === live.size)
+    assert(totals.capacityBytes === pools.map(_.capacityBytes).sum)
+    assert(totals.usedBytes === pools.map(_.usedBytes).sum)
+    assert(totals.pinnedBytes === pools.map(_.pinnedBytes).sum)
+    assert(totals.chunks === pools.map(_.chunks).sum)
+    assert(totals.evictions === ever.flatMap(r => Option(r.pool)).map(_.evictions).sum)
+    assert(totals.readers === ever.map(_.readers).foldLeft(ReaderTotals.NONE)(_ plus _))
+  }
+
+  test("scans, tables and columns are those of a naive model") {
+    withClue(s"seed $seed: ") {
+      val random = new Random(seed)
+      val model = new StatusModel
+      val all = (1 to 2500).map { i =>
+        val columns = random.shuffle(Seq("a", "b", "c")).take(random.nextInt(3))
+        scan(i, s"t${random.nextInt(20)}", columns, random.nextInt(100))
+      }
+      all.foreach(model.scanEnded)
+      val snapshot = model.snapshot()
+      assert(snapshot.scans.asScala.toSeq === all.takeRight(StatusModel.MostScans))
+      val tables = all.groupBy(_.table).map { case (table, scans) =>
+        new TableStatus(
+          table,
+          scans.size,
+          scans.last.endedMillis,
+          scans.map(_.readers()).foldLeft(ReaderTotals.NONE)(_ plus _))
+      }
+      assert(snapshot.tables.asScala.toSeq === tables.toSeq.sortBy(-_.lastMillis))
+      val columns = for {
+        (table, scans) <- all.groupBy(_.table).toSeq
+        name <- Seq("a", "b", "c")
+        having = scans.filter(_.columns.contains(name))
+        if having.nonEmpty
+      } yield new ColumnStatus(table, name, having.size, having.last.endedMillis)
+      assert(snapshot.columns.asScala.toSet === columns.toSet)
+      val times = snapshot.columns.asScala.map(_.lastMillis)
+      assert(times === times.sorted.reverse)
+    }
+  }
+
+  test("it stays within bounds, and keeps what came last") {
+    val model = new StatusModel
+    for (i <- 1 to 25000) {
+      model.executorAdded(i.toString, "host")
+      if (i % 2 == 0) model.executorRemoved(i.toString)
+      model.scanEnded(scan(i, s"t$i", Seq("a", "b")))
+      model.executorSampled(i * 10000L, report("1", ReaderTotals.NONE, null))
+    }
+    val snapshot = model.snapshot()
+    val (live, gone) = snapshot.executors.asScala.partition(_.isLive)
+    assert(live.size === 12500)
+    assert(gone.size === StatusModel.MostGone && gone.last.report.executor === "25000")
+    assert(snapshot.tables.size === StatusModel.MostTables)
+    assert(snapshot.tables.get(0).table === "t25000")
+    assert(snapshot.columns.size === StatusModel.MostColumns)
+    assert(snapshot.scans.size === StatusModel.MostScans)
+    assert(snapshot.samples.size <= StatusModel.MostSamples)
+    assert(snapshot.samples.size > StatusModel.MostSamples / 2 - 2)
+    for (i <- 25001 to 60000) model.executorAdded(i.toString, "host")
+    assert(model.snapshot().executors.asScala.count(_.isLive) === StatusModel.MostLive)
+  }
+
+  test("samples keep all of the past, evenly, and what came last") {
+    withClue(s"seed $seed: ") {
+      val random = new Random(seed)
+      val samples = new Samples(50, 100)
+      var at = 1000000L
+      for (i <- 1 to 5000) {
+        at += random.nextInt(300)
+        samples.add(new Sample(at, i, 0, 0, 0, 0, 0, ReaderTotals.NONE))
+        val times = samples.all.asScala.map(_.atMillis).toSeq
+        assert(times.size <= 50 && times.last === at)
+        assert(samples.all.asScala.last.executors === i)
+        assert(times === times.sorted.distinct)
+        if (i == 5000) {
+          val gaps = times.zip(times.tail).map { case (a, b) => b - a }
+          val width = (at - 1000000L) / 25
+          assert(gaps.forall(_ <= 2 * width + 600) && times.size >= 24)
+          assert(times.head - 1000000L <= 2 * width)
+        }
+      }
+    }
+  }
+
+  test("a clock that is set back loses no sample") {
+    val model = new StatusModel
+    for ((at, i) <- Seq(10000L, 50000L, 20000L, 60000L).zipWithIndex)
+      model.executorSampled(at, report(i.toString, ReaderTotals.NONE, null))
+    val samples = model.snapshot().samples.asScala
+    assert(samples.map(_.atMillis) === Seq(10000L, 50000L, 60000L))
+    assert(samples.map(_.executors) === Seq(1, 3, 4))
+  }
+}
