@@ -24,6 +24,12 @@ def on(table):
         f"SELECT concat('check', ':columns=', array_join(collect_list(column), ',')) "
         f"FROM oap.system.columns WHERE table LIKE '%.{table}'",
         f"CALL oap.system.clear(table => '{table}')",
+        f"CACHE SELECT id FROM {table} WHERE b >= 0",
+        f"CALL oap.system.warm('{table}')",
+        f"SELECT concat('check', ':warm=', sum(id) + sum(b)) FROM {table}",
+        f"SELECT concat('check', ':read=', bytes_from_file, ':cold=', misses_cold) "
+        f"FROM oap.system.scans WHERE table LIKE '%.{table}' ORDER BY execution_id DESC LIMIT 1",
+        f"CALL oap.system.clear(table => '{table}')",
         "SELECT concat('check', ':left=', count(*)) FROM oap.system.chunks "
         f"WHERE path LIKE '%/{table}/%'",
     ]
@@ -36,6 +42,8 @@ EXPECTED_ON = [
     "executors",
     "check:open=true:misses=true",
     "check:columns=b",
+    "check:warm=5000249995",
+    "check:read=0:cold=0",
     "check:left=0",
 ]
 

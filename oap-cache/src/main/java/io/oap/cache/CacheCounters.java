@@ -6,15 +6,15 @@ package io.oap.cache;
  *
  * <p>Each chunk a reader asks for moves exactly one of {@link #chunksHit} (it was in the pool, or
  * another task had just put it there), {@link #chunksMissed} (this reader loaded it) and {@link
- * #chunksBypassed} (read from the file without entering the pool). {@link #bytesFromFile} counts
- * all bytes taken from files, footers and page indexes included.
+ * #chunksBypassed} (read from the file without entering the pool), and of the last two the count of
+ * its {@link MissCause}. {@link #bytesFromFile} counts all bytes taken from files, footers and page
+ * indexes included.
  */
 public final class CacheCounters {
   private long bytesFromPool;
   private long bytesFromFile;
   private long chunksHit;
-  private long chunksMissed;
-  private long chunksBypassed;
+  private final long[] chunksByCause = new long[MissCause.values().length];
   private long rowGroupsPruned;
   private long zonesSkipped;
   private long rowsDropped;
@@ -34,11 +34,24 @@ public final class CacheCounters {
   }
 
   public long chunksMissed() {
-    return chunksMissed;
+    return sum(true);
   }
 
   public long chunksBypassed() {
-    return chunksBypassed;
+    return sum(false);
+  }
+
+  private long sum(boolean isLoaded) {
+    long sum = 0;
+    for (MissCause cause : MissCause.values()) {
+      sum += cause.isLoaded() == isLoaded ? chunksByCause[cause.ordinal()] : 0;
+    }
+    return sum;
+  }
+
+  /** Chunks missed or bypassed for this reason. */
+  public long chunks(MissCause cause) {
+    return chunksByCause[cause.ordinal()];
   }
 
   /** Row groups of the split that no row can come from, by the statistics in the footer. */
@@ -72,14 +85,11 @@ public final class CacheCounters {
     bytesFromPool += bytes;
   }
 
-  /** Records a chunk that this reader put into the pool. */
-  public void miss() {
-    chunksMissed++;
-  }
-
-  /** Records a chunk read around the pool. */
-  public void bypass() {
-    chunksBypassed++;
+  /**
+   * Records a chunk that was not in the pool: put into it, or read around it, as the cause says.
+   */
+  public void miss(MissCause cause) {
+    chunksByCause[cause.ordinal()]++;
   }
 
   /** Records a read from a file. */
@@ -113,8 +123,9 @@ public final class CacheCounters {
     bytesFromPool += other.bytesFromPool;
     bytesFromFile += other.bytesFromFile;
     chunksHit += other.chunksHit;
-    chunksMissed += other.chunksMissed;
-    chunksBypassed += other.chunksBypassed;
+    for (int i = 0; i < chunksByCause.length; i++) {
+      chunksByCause[i] += other.chunksByCause[i];
+    }
     rowGroupsPruned += other.rowGroupsPruned;
     zonesSkipped += other.zonesSkipped;
     rowsDropped += other.rowsDropped;
@@ -128,8 +139,9 @@ public final class CacheCounters {
     since.bytesFromPool = bytesFromPool - earlier.bytesFromPool;
     since.bytesFromFile = bytesFromFile - earlier.bytesFromFile;
     since.chunksHit = chunksHit - earlier.chunksHit;
-    since.chunksMissed = chunksMissed - earlier.chunksMissed;
-    since.chunksBypassed = chunksBypassed - earlier.chunksBypassed;
+    for (int i = 0; i < chunksByCause.length; i++) {
+      since.chunksByCause[i] = chunksByCause[i] - earlier.chunksByCause[i];
+    }
     since.rowGroupsPruned = rowGroupsPruned - earlier.rowGroupsPruned;
     since.zonesSkipped = zonesSkipped - earlier.zonesSkipped;
     since.rowsDropped = rowsDropped - earlier.rowsDropped;

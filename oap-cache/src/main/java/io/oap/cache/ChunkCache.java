@@ -2,23 +2,16 @@ package io.oap.cache;
 
 import com.google.common.cache.Cache;
 import com.google.common.cache.CacheBuilder;
-import io.oap.cache.FileRanges.Range;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Pin;
 import io.oap.cache.pool.PoolStats;
-import io.oap.cache.pool.Reservation;
-import io.oap.cache.pool.Reservation.Outcome;
 import io.oap.common.ChunkKey;
 import java.io.IOException;
 import java.io.InterruptedIOException;
-import java.nio.ByteBuffer;
-import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -43,9 +36,15 @@ public final class ChunkCache {
   /** Chunks remembered as wanted in part: a few megabytes of heap. */
   private static final int ASKED_IN_PART = 1 << 15;
 
-  private final ColumnPool pool;
-  private final long loadTimeoutMillis;
-  private final ConcurrentMap<ChunkKey, CountDownLatch> loads;
+  final ColumnPool pool;
+  final long loadTimeoutMillis;
+
+  /** Loads that have begun; each latch opens when its load has ended, well or not. */
+  final ConcurrentMap<ChunkKey, CountDownLatch> loads;
+
+  /** Why chunks are loaded again. */
+  final LoadedChunks loaded;
+
   private final Cache<ChunkKey, Boolean> askedInPart;
   private final AtomicReference<Throwable> fault;
   private final boolean displaces;
@@ -55,7 +54,12 @@ public final class ChunkCache {
    * @param loadTimeoutMillis how long to wait for another caller's load of the same chunk
    */
   public ChunkCache(ColumnPool pool, long loadTimeoutMillis) {
+    this(pool, loadTimeoutMillis, new LoadedChunks(file -> null));
+  }
+
+  ChunkCache(ColumnPool pool, long loadTimeoutMillis, LoadedChunks loaded) {
     this.pool = pool;
+    this.loaded = loaded;
     this.loadTimeoutMillis = loadTimeoutMillis;
     this.loads = new ConcurrentHashMap<>();
     this.askedInPart = CacheBuilder.newBuilder().maximumSize(ASKED_IN_PART).build();
@@ -67,6 +71,7 @@ public final class ChunkCache {
     this.pool = host.pool;
     this.loadTimeoutMillis = host.loadTimeoutMillis;
     this.loads = host.loads;
+    this.loaded = host.loaded;
     this.askedInPart = host.askedInPart;
     this.fault = host.fault;
     this.displaces = false;
@@ -112,7 +117,7 @@ public final class ChunkCache {
     HeldChunks held = new HeldChunks(requests.size(), this::unpin);
     boolean complete = false;
     try {
-      new Getting(requests, file, counters, held).run();
+      new ChunkGet(this, requests, file, counters, held).run();
       complete = true;
       return held;
     } finally {
@@ -174,194 +179,5 @@ public final class ChunkCache {
         "The column chunk pool failed and is not used any more by this process; queries go on,"
             + " reading files without it.",
         cause);
-  }
-
-  /** A chunk this caller has promised to load: its index among the requests, and its room. */
-  private record Load(int index, Reservation room, CountDownLatch done) {}
-
-  /** A chunk another caller is loading. */
-  private record Wait(int index, CountDownLatch done) {}
-
-  /** One call of {@link #get}. */
-  private final class Getting {
-    private final List<ChunkRequest> requests;
-    private final FileRanges file;
-    private final CacheCounters counters;
-    private final HeldChunks held;
-    private final List<Load> loading = new ArrayList<>();
-    private final List<Integer> bypassing = new ArrayList<>();
-    private final List<Wait> waiting = new ArrayList<>();
-
-    Getting(List<ChunkRequest> requests, FileRanges file, CacheCounters counters, HeldChunks held) {
-      this.requests = requests;
-      this.file = file;
-      this.counters = counters;
-      this.held = held;
-    }
-
-    void run() throws IOException {
-      try {
-        for (int i = 0; i < requests.size(); i++) {
-          boolean isHit = hit(i);
-          ChunkAccess.record(requests.get(i).key(), requests.get(i).length(), isHit);
-          if (!isHit) {
-            reserve(i);
-          }
-        }
-        read();
-      } finally {
-        abandonUnpublished();
-      }
-      await();
-    }
-
-    private boolean hit(int index) {
-      Pin pin = pin(requests.get(index).key());
-      if (pin == null) {
-        return false;
-      }
-      held.put(index, pin);
-      counters.hit(requests.get(index).length());
-      return true;
-    }
-
-    /** Decides who loads a chunk that is not held: this caller, another one, or nobody. */
-    private void reserve(int index) {
-      ChunkRequest request = requests.get(index);
-      if (fault() != null) {
-        bypassing.add(index);
-        return;
-      }
-      CountDownLatch done = new CountDownLatch(1);
-      CountDownLatch others = loads.putIfAbsent(request.key(), done);
-      if (others != null) {
-        waiting.add(new Wait(index, others));
-        return;
-      }
-      Outcome outcome = null;
-      try {
-        if (admits(request.length())) {
-          Reservation room = pool.reserve(request.key(), request.length());
-          outcome = room.outcome();
-          if (outcome == Outcome.RESERVED) {
-            loading.add(new Load(index, room, done));
-          }
-        }
-      } catch (RuntimeException | LinkageError e) {
-        switchOff(e);
-      } finally {
-        if (outcome != Outcome.RESERVED) {
-          loads.remove(request.key(), done);
-          done.countDown();
-        }
-      }
-      if (outcome != Outcome.RESERVED && !(outcome == Outcome.PRESENT && hit(index))) {
-        bypassing.add(index);
-      }
-    }
-
-    /** Reads everything that is to be loaded or bypassed, neighbours in one range. */
-    private void read() throws IOException {
-      List<Integer> wanted = new ArrayList<>(bypassing);
-      loading.forEach(load -> wanted.add(load.index()));
-      if (wanted.isEmpty()) {
-        return;
-      }
-      long start = System.nanoTime();
-      long bytes = readInto(wanted);
-      bypassing.forEach(index -> counters.bypass());
-      for (Load load : loading) {
-        if (publish(load)) {
-          counters.miss();
-        } else {
-          counters.bypass();
-        }
-      }
-      counters.read(bytes, System.nanoTime() - start);
-    }
-
-    /** Reads these requests for the caller; returns how many bytes. */
-    private long readInto(List<Integer> wanted) throws IOException {
-      wanted.sort(Comparator.comparingLong(index -> requests.get(index).offset()));
-      List<Range> ranges = new ArrayList<>();
-      for (int index : wanted) {
-        ChunkRequest next = requests.get(index);
-        Range last = ranges.isEmpty() ? null : ranges.get(ranges.size() - 1);
-        if (last != null
-            && last.offset() + last.length() == next.offset()
-            && (long) last.length() + next.length() < Integer.MAX_VALUE) {
-          ranges.set(ranges.size() - 1, new Range(last.offset(), last.length() + next.length()));
-        } else {
-          ranges.add(new Range(next.offset(), next.length()));
-        }
-      }
-      List<ByteBuffer> buffers = file.read(ranges);
-      int r = 0;
-      for (int index : wanted) {
-        ChunkRequest request = requests.get(index);
-        while (request.offset() >= ranges.get(r).offset() + ranges.get(r).length()) {
-          r++;
-        }
-        int at = Math.toIntExact(request.offset() - ranges.get(r).offset());
-        held.put(index, buffers.get(r).slice(buffers.get(r).position() + at, request.length()));
-      }
-      return ranges.stream().mapToLong(Range::length).sum();
-    }
-
-    /** Copies a chunk that was read into its room. The caller goes on with its own buffer. */
-    private boolean publish(Load load) {
-      try {
-        ByteBuffer source = held.buffer(load.index());
-        for (int i = 0; i < load.room().pieces(); i++) {
-          ByteBuffer piece = load.room().piece(i);
-          int bytes = Math.min(piece.remaining(), source.remaining());
-          piece.put(source.slice(source.position(), bytes));
-          source.position(source.position() + bytes);
-        }
-        load.room().publish().close();
-        return true;
-      } catch (RuntimeException | LinkageError e) {
-        switchOff(e);
-        return false;
-      }
-    }
-
-    private void abandonUnpublished() {
-      for (Load load : loading) {
-        try {
-          load.room().close();
-        } catch (RuntimeException | LinkageError e) {
-          switchOff(e);
-        } finally {
-          loads.remove(requests.get(load.index()).key(), load.done());
-          load.done().countDown();
-        }
-      }
-    }
-
-    /** Waits for chunks that other callers were loading; what does not come is read here. */
-    private void await() throws IOException {
-      long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(loadTimeoutMillis);
-      List<Integer> missing = new ArrayList<>();
-      for (Wait wait : waiting) {
-        try {
-          wait.done().await(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
-        } catch (InterruptedException e) {
-          Thread.currentThread().interrupt();
-          throw (IOException)
-              new InterruptedIOException("Interrupted while another task loads the same chunk")
-                  .initCause(e);
-        }
-        if (!hit(wait.index())) {
-          missing.add(wait.index());
-        }
-      }
-      if (!missing.isEmpty()) {
-        long start = System.nanoTime();
-        long bytes = readInto(missing);
-        missing.forEach(index -> counters.bypass());
-        counters.read(bytes, System.nanoTime() - start);
-      }
-    }
   }
 }

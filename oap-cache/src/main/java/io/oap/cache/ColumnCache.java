@@ -40,10 +40,10 @@ public final class ColumnCache implements AutoCloseable {
   private ColumnCache(PoolOptions options, long loadTimeoutMillis, long footerSize) {
     this.options = options;
     this.pool = ColumnPool.open(options);
-    this.chunks = new ChunkCache(pool, loadTimeoutMillis);
+    this.files = new KnownFiles(this::heldFiles);
+    this.chunks = new ChunkCache(pool, loadTimeoutMillis, new LoadedChunks(files::get));
     this.vectors = new VectorChunks(pool, chunks);
     this.footers = new FooterCache(footerSize);
-    this.files = new KnownFiles(this::heldFiles);
   }
 
   private ColumnCache(ColumnCache host) {
@@ -108,6 +108,7 @@ public final class ColumnCache implements AutoCloseable {
 
   /** Drops all chunks of a file; returns how many there were. */
   public long drop(FileId file) {
+    chunks.loaded.forget(file);
     return pool.drop(file);
   }
 
@@ -118,6 +119,7 @@ public final class ColumnCache implements AutoCloseable {
 
   /** Empties the cache; chunks that are pinned now go when their last pin ends. */
   public void clear() {
+    chunks.loaded.clear();
     pool.clear();
     footers.clear();
   }

@@ -221,20 +221,26 @@ class ChunkCacheTest {
   @Test
   void countersAddAndSubtract() {
     counters.hit(10);
-    counters.miss();
-    counters.bypass();
+    counters.miss(MissCause.COLD);
+    counters.miss(MissCause.TOO_LARGE);
     counters.read(20, 30);
     counters.pruneRowGroups(2);
     CacheCounters earlier = new CacheCounters();
     earlier.add(counters);
     counters.hit(1);
     counters.read(5, 7);
+    counters.miss(MissCause.OTHER);
     CacheCounters since = counters.minus(earlier);
     assertEquals(1, since.chunksHit());
     assertEquals(1, since.bytesFromPool());
     assertEquals(5, since.bytesFromFile());
     assertEquals(7, since.loadNanos());
-    assertEquals(0, since.chunksMissed() + since.chunksBypassed() + since.rowGroupsPruned());
+    assertEquals(0, since.chunksMissed() + since.rowGroupsPruned());
+    assertEquals(1, since.chunksBypassed());
+    assertEquals(1, since.chunks(MissCause.OTHER));
+    assertEquals(1, counters.chunks(MissCause.COLD));
+    assertEquals(1, counters.chunksMissed());
+    assertEquals(2, counters.chunksBypassed());
     assertEquals(2, counters.minus(new CacheCounters()).rowGroupsPruned());
   }
 }

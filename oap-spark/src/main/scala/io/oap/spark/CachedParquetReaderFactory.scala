@@ -44,6 +44,16 @@ final class CachedParquetReaderFactory(
 
   private val settings = ReadSettings.of(parquet.sqlConf, parquet.options)
 
+  /**
+   * Readers that load the scan's chunks and nothing else; nothing where the scan does not read
+   * through the cache.
+   *
+   * @param isPatient see [[WarmReaderFactory]]
+   */
+  private[spark] def warming(isPatient: Boolean): Option[PartitionReaderFactory] =
+    if (isVectorized) Some(new WarmReaderFactory(parquet, conditions, settings, isPatient))
+    else None
+
   override def supportColumnarReads(partition: InputPartition): Boolean =
     parquet.supportColumnarReads(partition)
 
@@ -95,7 +105,7 @@ final class CachedParquetReaderFactory(
 object CachedParquetReaderFactory {
 
   /** A task that runs where its chunks do not belong displaces nothing there. */
-  private def inRole(cache: ColumnCache, partition: InputPartition): ColumnCache =
+  private[spark] def inRole(cache: ColumnCache, partition: InputPartition): ColumnCache =
     partition match {
       case placed: PlacedPartition
           if placed.isGuest || isElsewhere(partition) =>
@@ -103,7 +113,7 @@ object CachedParquetReaderFactory {
       case _ => cache
     }
 
-  private def isElsewhere(partition: InputPartition): Boolean =
+  private[spark] def isElsewhere(partition: InputPartition): Boolean =
     partition match {
       case placed: PlacedPartition =>
         placed.executor != null && placed.executor != SparkEnv.get.executorId

@@ -2,7 +2,7 @@ package io.oap.spark
 
 import org.apache.spark.sql.SparkSessionExtensions
 
-import io.oap.spark.status.{CacheStatus, SystemCatalog}
+import io.oap.spark.status.{CacheSelectParser, CacheStatus, SystemCatalog}
 
 /**
  * What `spark.sql.extensions=io.oap.spark.OapExtensions` adds to a session.
@@ -31,6 +31,7 @@ class OapExtensions extends (SparkSessionExtensions => Unit) {
       conf.setIfMissing(SystemCatalog.Key, classOf[SystemCatalog].getName)
       CacheStatus.of(context)
     }
+    extensions.injectParser((_, spark) => new CacheSelectParser(spark))
     extensions.injectPreCBORule(UseColumnCache(_))
   }
 }

@@ -2,7 +2,7 @@ package io.oap.spark
 
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, CustomTaskMetric}
 
-import io.oap.cache.CacheCounters
+import io.oap.cache.{CacheCounters, MissCause}
 
 /**
  * What the SQL tab shows of a cached scan. Spark makes the classes by name, hence one class each.
@@ -11,6 +11,7 @@ import io.oap.cache.CacheCounters
  *   - bytesFromFile: bytes read from data files, footers and page indexes included
  *   - chunksHit, chunksMissed, chunksBypassed: column chunks found in the pool, loaded into it, and
  *     read around it
+ *   - missesCold to bypassesOther: why chunks were missed or bypassed, see `MissCause`
  *   - rowGroupsPruned: row groups ruled out by their statistics and the join keys Spark sent
  *   - zonesSkipped: zones of vector chunks of which no row was wanted
  *   - rowsDropped: rows left out of other zones, because the query does not want them
@@ -29,6 +30,16 @@ object ScanMetrics {
     new RowsDropped,
     new TasksElsewhere,
     new LoadTime
+  ) ++ causes.map(_._2)
+
+  private val causes: Array[(MissCause, CustomMetric)] = Array(
+    MissCause.COLD -> new MissesCold,
+    MissCause.EVICTED -> new MissesEvicted,
+    MissCause.CHANGED_FILE -> new MissesChangedFile,
+    MissCause.NOT_ADMITTED -> new BypassesNotAdmitted,
+    MissCause.TOO_LARGE -> new BypassesTooLarge,
+    MissCause.PINNED_FULL -> new BypassesPinnedFull,
+    MissCause.OTHER -> new BypassesOther
   )
 
   /** The values of one task so far. */
@@ -43,7 +54,7 @@ object ScanMetrics {
     TaskValue("rowsDropped", counters.rowsDropped),
     TaskValue("tasksElsewhere", counters.tasksElsewhere),
     TaskValue("loadTime", counters.loadNanos / 1000000)
-  )
+  ) ++ causes.map { case (cause, metric) => TaskValue(metric.name, counters.chunks(cause)) }
 
   private case class TaskValue(name: String, value: Long) extends CustomTaskMetric
 }
@@ -109,4 +120,39 @@ class LoadTime extends CustomMetric {
   override def name(): String = "loadTime"
   override def description(): String = "load time, all tasks"
   override def aggregateTaskMetrics(taskMetrics: Array[Long]): String = s"${taskMetrics.sum} ms"
+}
+
+class MissesCold extends CustomSumMetric {
+  override def name(): String = "missesCold"
+  override def description(): String = "column chunks missed: cold"
+}
+
+class MissesEvicted extends CustomSumMetric {
+  override def name(): String = "missesEvicted"
+  override def description(): String = "column chunks missed: evicted"
+}
+
+class MissesChangedFile extends CustomSumMetric {
+  override def name(): String = "missesChangedFile"
+  override def description(): String = "column chunks missed: changed file"
+}
+
+class BypassesNotAdmitted extends CustomSumMetric {
+  override def name(): String = "bypassesNotAdmitted"
+  override def description(): String = "column chunks bypassed: not admitted"
+}
+
+class BypassesTooLarge extends CustomSumMetric {
+  override def name(): String = "bypassesTooLarge"
+  override def description(): String = "column chunks bypassed: too large"
+}
+
+class BypassesPinnedFull extends CustomSumMetric {
+  override def name(): String = "bypassesPinnedFull"
+  override def description(): String = "column chunks bypassed: pinned full"
+}
+
+class BypassesOther extends CustomSumMetric {
+  override def name(): String = "bypassesOther"
+  override def description(): String = "column chunks bypassed: other"
 }

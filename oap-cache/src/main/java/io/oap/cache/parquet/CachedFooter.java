@@ -45,6 +45,7 @@ final class CachedFooter {
   private final ParquetMetadata metadata;
   private final List<BlockMetaData> rowGroupsForReading;
   private final NavigableMap<Long, ChunkRequest> chunks = new TreeMap<>();
+  private final Map<ChunkKey, ChunkRequest> byKey = new HashMap<>();
   private final NavigableMap<Long, Integer> structures = new TreeMap<>();
   private final Set<ChunkKey> readAsArrays = new HashSet<>();
 
@@ -103,7 +104,9 @@ final class CachedFooter {
       return;
     }
     ChunkKey key = ChunkKey.encoded(file, rowGroup, ordinal);
-    chunks.put(chunk.getStartingPos(), new ChunkRequest(key, chunk.getStartingPos(), (int) length));
+    ChunkRequest request = new ChunkRequest(key, chunk.getStartingPos(), (int) length);
+    chunks.put(chunk.getStartingPos(), request);
+    byKey.put(key, request);
     if (chunk.getEncodings().stream().anyMatch(READ_AS_ARRAYS::contains) || isBareDecimal(chunk)) {
       readAsArrays.add(key);
     }
@@ -164,6 +167,11 @@ final class CachedFooter {
   /** All column chunks that are for the cache, in the order of the file. */
   Collection<ChunkRequest> chunks() {
     return chunks.values();
+  }
+
+  /** The chunk of this key, or null. */
+  ChunkRequest chunk(ChunkKey key) {
+    return byKey.get(key);
   }
 
   /** The chunk in which {@code [offset, offset + length)} lies, or null. */

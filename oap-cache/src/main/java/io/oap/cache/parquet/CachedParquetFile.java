@@ -1,6 +1,7 @@
 package io.oap.cache.parquet;
 
 import io.oap.cache.CacheCounters;
+import io.oap.cache.ChunkRequest;
 import io.oap.cache.ColumnCache;
 import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
@@ -119,6 +120,24 @@ public final class CachedParquetFile {
    */
   public ChunkKey key(RowGroup rowGroup, int column, long representation) {
     return new ChunkKey(id, rowGroup.ordinal(), column, representation);
+  }
+
+  /**
+   * The chunk of a column in a row group, encoded; null where it has none that is for the cache.
+   */
+  public ChunkRequest chunk(RowGroup rowGroup, int column) {
+    return footer.chunk(key(rowGroup, column, ChunkKey.ENCODED));
+  }
+
+  /**
+   * Sees to it that the pool holds chunks of this file, as far as it takes them in.
+   *
+   * @param wanted what {@link #chunk} gave, to be loaded together
+   */
+  public void load(List<ChunkRequest> wanted) throws IOException {
+    try (VersionedFileStream stream = fileStream()) {
+      cache.chunks().get(wanted, stream, counters).close();
+    }
   }
 
   /** The file's bytes, chunks from the cache; to be closed by the caller. */

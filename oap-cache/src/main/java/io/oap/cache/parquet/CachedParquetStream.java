@@ -5,6 +5,7 @@ import io.oap.cache.ChunkCache;
 import io.oap.cache.ChunkRequest;
 import io.oap.cache.FileRanges.Range;
 import io.oap.cache.HeldChunks;
+import io.oap.cache.MissCause;
 import io.oap.common.FileId;
 import java.io.EOFException;
 import java.io.IOException;
@@ -95,7 +96,7 @@ final class CachedParquetStream extends SeekableInputStream {
           if (!isPart || isWorthLoading(chunk, wanted)) {
             whole.add(chunk);
           } else {
-            counters.bypass();
+            counters.miss(MissCause.OTHER);
             around.addAll(wanted);
           }
         });

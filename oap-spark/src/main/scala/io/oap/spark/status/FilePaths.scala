@@ -17,8 +17,12 @@ private[status] object FilePaths {
    * @throws org.apache.spark.sql.AnalysisException when there is no such table, or one that has
    *     other than Parquet files
    */
-  def ofTable(session: SparkSession, table: String): Seq[String] = {
-    val roots = session.table(table).queryExecution.analyzed.collectLeaves().map(paths)
+  def ofTable(session: SparkSession, table: String): Seq[String] =
+    ofPlan(session, table, session.table(table).queryExecution.analyzed)
+
+  /** The same of a plan that reads a table of this name. */
+  def ofPlan(session: SparkSession, table: String, analyzed: LogicalPlan): Seq[String] = {
+    val roots = analyzed.collectLeaves().map(paths)
     if (roots.isEmpty || roots.exists(_.isEmpty)) {
       throw StatusException.notParquet(table)
     }

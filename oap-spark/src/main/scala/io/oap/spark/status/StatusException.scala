@@ -23,6 +23,22 @@ private[status] object StatusException {
     "The table <table> is none of Parquet files that the column cache serves.",
     "table" -> table)
 
+  def notCached(table: String): AnalysisException = make(
+    "OAP_NOT_CACHED",
+    "55000",
+    "This session does not read the table <table> through the column cache: it is switched off " +
+      "(spark.oap.cache.enabled, spark.oap.cache.tables.exclude and include, or the property or " +
+      "option oap.cache), Spark keeps the table in memory itself, or it is of a kind that is not " +
+      "cached.",
+    "table" -> table
+  )
+
+  /** A `CACHE SELECT` of more than columns of one table. */
+  def unsupportedCacheSelect(): AnalysisException = make(
+    "OAP_UNSUPPORTED_CACHE_SELECT",
+    "0A000",
+    "CACHE SELECT takes columns of one table, and a WHERE clause without subqueries.")
+
   /** @param expected what would have been right, as the end of a sentence */
   def invalidArgument(procedure: String, argument: String, expected: String): AnalysisException =
     make(

@@ -42,7 +42,7 @@ private[status] object SystemProcedures {
   /** How long an executor that is busy has to do its part. */
   private val Patience = 60.seconds
 
-  def all: Seq[SystemProcedure] = Seq(clear, resize)
+  def all: Seq[SystemProcedure] = Seq(clear, resize, warm)
 
   private val clear = new SystemProcedure(
     "clear",
@@ -108,6 +108,28 @@ private[status] object SystemProcedures {
         ),
         () => answers
       )
+    }
+  )
+
+  private val warm = new SystemProcedure(
+    "warm",
+    "Loads what a query would read of a table into the pools, where queries will look for it",
+    Seq(
+      ProcedureParameter.in("table", StringType).comment("a table or view").build(),
+      optional("columns", ArrayType(StringType), "its columns, all if there are none"),
+      optional("filter", StringType, "a condition, as in WHERE")
+    ),
+    (session, input) => {
+      val table = text(input, 0).getOrElse(
+        throw StatusException.invalidArgument("warm", "table", "expected a table"))
+      val columns =
+        if (input.isNullAt(1)) None
+        else Some(input.getArray(1).toObjectArray(StringType).toSeq.map(String.valueOf(_)))
+      if (columns.exists(_.isEmpty)) {
+        throw StatusException.invalidArgument("warm", "columns", "expected at least one column")
+      }
+      val warmed = Warming.table(session, table, columns, text(input, 2))
+      LocalRows.of("warm", Warming.columns, () => warmed)
     }
   )
 

@@ -129,6 +129,35 @@ private[status] object SystemTables {
       ofScan("hits", "chunksHit", "column chunks found in the pools"),
       ofScan("misses", "chunksMissed", "column chunks loaded into the pools"),
       ofScan("bypasses", "chunksBypassed", "column chunks read around the pools"),
+      ofScan(
+        "misses_cold",
+        "missesCold",
+        "of the misses: chunks that the executor had not held before"),
+      ofScan(
+        "misses_evicted",
+        "missesEvicted",
+        "of the misses: chunks that the executor had held before"),
+      ofScan(
+        "misses_changed_file",
+        "missesChangedFile",
+        "of the misses: of columns that the executor had held of an earlier version of the file"),
+      ofScan(
+        "bypasses_not_admitted",
+        "bypassesNotAdmitted",
+        "of the bypasses: chunks that belong to another executor, and found no free room"),
+      ofScan(
+        "bypasses_too_large",
+        "bypassesTooLarge",
+        "of the bypasses: chunks larger than the pool can ever hold"),
+      ofScan(
+        "bypasses_pinned_full",
+        "bypassesPinnedFull",
+        "of the bypasses: chunks that found no room among those in use or kept"),
+      ofScan(
+        "bypasses_other",
+        "bypassesOther",
+        "of the bypasses: chunks of which some pages were wanted only, that another task was too long loading, or of a pool that has failed"
+      ),
       ofScan("row_groups_pruned", "rowGroupsPruned", "row groups that no row could come from"),
       ofScan("zones_skipped", "zonesSkipped", "zones of vector chunks that were passed over"),
       ofScan("rows_dropped", "rowsDropped", "rows left out in the scan"),

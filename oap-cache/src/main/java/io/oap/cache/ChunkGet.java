@@ -1,0 +1,221 @@
+package io.oap.cache;
+
+import io.oap.cache.FileRanges.Range;
+import io.oap.cache.pool.Pin;
+import io.oap.cache.pool.Reservation;
+import io.oap.cache.pool.Reservation.Outcome;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+/** One call of {@link ChunkCache#get}. For one thread. */
+final class ChunkGet {
+
+  /** A chunk this caller has promised to load: its index among the requests, and its room. */
+  private record Load(int index, Reservation room, CountDownLatch done) {}
+
+  /** A chunk another caller is loading. */
+  private record Wait(int index, CountDownLatch done) {}
+
+  /** A chunk that does not enter the pool. */
+  private record Bypass(int index, MissCause why) {}
+
+  private final ChunkCache cache;
+  private final List<ChunkRequest> requests;
+  private final FileRanges file;
+  private final CacheCounters counters;
+  private final HeldChunks held;
+  private final List<Load> loading = new ArrayList<>();
+  private final List<Bypass> bypassing = new ArrayList<>();
+  private final List<Wait> waiting = new ArrayList<>();
+
+  ChunkGet(
+      ChunkCache cache,
+      List<ChunkRequest> requests,
+      FileRanges file,
+      CacheCounters counters,
+      HeldChunks held) {
+    this.cache = cache;
+    this.requests = requests;
+    this.file = file;
+    this.counters = counters;
+    this.held = held;
+  }
+
+  void run() throws IOException {
+    try {
+      for (int i = 0; i < requests.size(); i++) {
+        boolean isHit = hit(i);
+        ChunkAccess.record(requests.get(i).key(), requests.get(i).length(), isHit);
+        if (!isHit) {
+          reserve(i);
+        }
+      }
+      read();
+    } finally {
+      abandonUnpublished();
+    }
+    await();
+  }
+
+  private boolean hit(int index) {
+    Pin pin = cache.pin(requests.get(index).key());
+    if (pin == null) {
+      return false;
+    }
+    held.put(index, pin);
+    counters.hit(requests.get(index).length());
+    return true;
+  }
+
+  /** Decides who loads a chunk that is not held: this caller, another one, or nobody. */
+  private void reserve(int index) {
+    ChunkRequest request = requests.get(index);
+    if (cache.fault() != null) {
+      bypassing.add(new Bypass(index, MissCause.OTHER));
+      return;
+    }
+    CountDownLatch done = new CountDownLatch(1);
+    CountDownLatch others = cache.loads.putIfAbsent(request.key(), done);
+    if (others != null) {
+      waiting.add(new Wait(index, others));
+      return;
+    }
+    Outcome outcome = null;
+    boolean isAdmitted = true;
+    try {
+      isAdmitted = cache.admits(request.length());
+      if (isAdmitted) {
+        Reservation room = cache.pool.reserve(request.key(), request.length());
+        outcome = room.outcome();
+        if (outcome == Outcome.RESERVED) {
+          loading.add(new Load(index, room, done));
+        }
+      }
+    } catch (RuntimeException | LinkageError e) {
+      cache.switchOff(e);
+    } finally {
+      if (outcome != Outcome.RESERVED) {
+        cache.loads.remove(request.key(), done);
+        done.countDown();
+      }
+    }
+    if (outcome != Outcome.RESERVED && !(outcome == Outcome.PRESENT && hit(index))) {
+      bypassing.add(new Bypass(index, isAdmitted ? why(outcome) : MissCause.NOT_ADMITTED));
+    }
+  }
+
+  private static MissCause why(Outcome refusal) {
+    return refusal == Outcome.TOO_LARGE
+        ? MissCause.TOO_LARGE
+        : refusal == Outcome.NO_ROOM ? MissCause.PINNED_FULL : MissCause.OTHER;
+  }
+
+  /** Reads everything that is to be loaded or bypassed, neighbours in one range. */
+  private void read() throws IOException {
+    List<Integer> wanted = new ArrayList<>();
+    bypassing.forEach(bypass -> wanted.add(bypass.index()));
+    loading.forEach(load -> wanted.add(load.index()));
+    if (wanted.isEmpty()) {
+      return;
+    }
+    long start = System.nanoTime();
+    long bytes = readInto(wanted);
+    bypassing.forEach(bypass -> counters.miss(bypass.why()));
+    for (Load load : loading) {
+      boolean isPublished = publish(load);
+      counters.miss(
+          isPublished ? cache.loaded.load(requests.get(load.index()).key()) : MissCause.OTHER);
+    }
+    counters.read(bytes, System.nanoTime() - start);
+  }
+
+  /** Reads these requests for the caller; returns how many bytes. */
+  private long readInto(List<Integer> wanted) throws IOException {
+    wanted.sort(Comparator.comparingLong(index -> requests.get(index).offset()));
+    List<Range> ranges = new ArrayList<>();
+    for (int index : wanted) {
+      ChunkRequest next = requests.get(index);
+      Range last = ranges.isEmpty() ? null : ranges.get(ranges.size() - 1);
+      if (last != null
+          && last.offset() + last.length() == next.offset()
+          && (long) last.length() + next.length() < Integer.MAX_VALUE) {
+        ranges.set(ranges.size() - 1, new Range(last.offset(), last.length() + next.length()));
+      } else {
+        ranges.add(new Range(next.offset(), next.length()));
+      }
+    }
+    List<ByteBuffer> buffers = file.read(ranges);
+    int r = 0;
+    for (int index : wanted) {
+      ChunkRequest request = requests.get(index);
+      while (request.offset() >= ranges.get(r).offset() + ranges.get(r).length()) {
+        r++;
+      }
+      int at = Math.toIntExact(request.offset() - ranges.get(r).offset());
+      held.put(index, buffers.get(r).slice(buffers.get(r).position() + at, request.length()));
+    }
+    return ranges.stream().mapToLong(Range::length).sum();
+  }
+
+  /** Copies a chunk that was read into its room. The caller goes on with its own buffer. */
+  private boolean publish(Load load) {
+    try {
+      ByteBuffer source = held.buffer(load.index());
+      for (int i = 0; i < load.room().pieces(); i++) {
+        ByteBuffer piece = load.room().piece(i);
+        int bytes = Math.min(piece.remaining(), source.remaining());
+        piece.put(source.slice(source.position(), bytes));
+        source.position(source.position() + bytes);
+      }
+      load.room().publish().close();
+      return true;
+    } catch (RuntimeException | LinkageError e) {
+      cache.switchOff(e);
+      return false;
+    }
+  }
+
+  private void abandonUnpublished() {
+    for (Load load : loading) {
+      try {
+        load.room().close();
+      } catch (RuntimeException | LinkageError e) {
+        cache.switchOff(e);
+      } finally {
+        cache.loads.remove(requests.get(load.index()).key(), load.done());
+        load.done().countDown();
+      }
+    }
+  }
+
+  /** Waits for chunks that other callers were loading; what does not come is read here. */
+  private void await() throws IOException {
+    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(cache.loadTimeoutMillis);
+    List<Integer> missing = new ArrayList<>();
+    for (Wait wait : waiting) {
+      try {
+        wait.done().await(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw (IOException)
+            new InterruptedIOException("Interrupted while another task loads the same chunk")
+                .initCause(e);
+      }
+      if (!hit(wait.index())) {
+        missing.add(wait.index());
+      }
+    }
+    if (!missing.isEmpty()) {
+      long start = System.nanoTime();
+      long bytes = readInto(missing);
+      missing.forEach(index -> counters.miss(MissCause.OTHER));
+      counters.read(bytes, System.nanoTime() - start);
+    }
+  }
+}
