@@ -108,7 +108,7 @@ public record Options(
   public static final class Rejected extends Exception {
     private static final long serialVersionUID = 1;
 
-    Rejected(String message) {
+    public Rejected(String message) {
       super(message);
     }
   }

@@ -1,7 +1,5 @@
 package io.oap.tpcds
 
-import java.nio.file.Path
-
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
@@ -35,7 +33,7 @@ object Compare {
   private def compare(options: Options, queries: Seq[String]): Seq[Verdict] = {
     val progress = Progress.ofTerminal()
     val systems = Systems.start()
-    val data = new DataFolder(Path.of(options.data), options.scale)
+    val data = new DataFolder(options.data, options.scale)
     val tables = Queries.tables(queries)
     val verdicts = Seq(false, true).flatMap { partitioned =>
       // Only store_sales has two layouts.

@@ -1,7 +1,7 @@
 package io.oap.tpcds
 
 import java.io.IOException
-import java.nio.file.{Files, Path, StandardCopyOption}
+import java.nio.file.{Files, Path => LocalPath}
 import java.util.Comparator
 import java.util.concurrent.{
   ExecutionException,
@@ -11,7 +11,8 @@ import java.util.concurrent.{
   TimeUnit
 }
 
-import org.apache.spark.sql.SparkSession
+import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
+import org.apache.spark.sql.{DataFrame, DataFrameWriter, Row, SparkSession}
 import org.apache.spark.sql.functions.col
 
 import io.oap.tpcds.storage.StorageClass
@@ -20,12 +21,16 @@ import io.oap.tpcds.storage.StorageClass
  * The generated data of one scale: a folder of Parquet for each table, and one more for the copy of
  * a table that is partitioned. A table's folder has its final name only when it is complete and its
  * rows have been counted, so what a killed generation leaves behind is never read.
+ *
+ * @param root a folder of this machine, or the URL of one in any file system that Hadoop knows
  */
-final class DataFolder(root: Path, val scale: Double) {
-  private val folder = root.toAbsolutePath.resolve(s"sf${DataFolder.scaleName(scale)}")
+final class DataFolder(root: String, val scale: Double) {
+  private val folder = new Path(DataFolder.url(root), s"sf${DataFolder.scaleName(scale)}")
 
   private def folderOf(table: TpcdsTable, partitioned: Boolean): Path =
-    folder.resolve(if (partitioned) s"${table.name}_by_${partitionOf(table)}" else table.name)
+    new Path(
+      folder,
+      if (partitioned) s"${table.name}_by_${partitionOf(table)}" else table.name)
 
   private def partitionOf(table: TpcdsTable): String =
     table.partitionColumn.getOrElse(
@@ -34,8 +39,13 @@ final class DataFolder(root: Path, val scale: Double) {
   private def isPartitioned(table: TpcdsTable, partitioned: Boolean): Boolean =
     partitioned && table.partitionColumn.isDefined
 
+  /** How the files of this folder are written. */
+  def layout(spark: SparkSession): ParquetLayout =
+    ParquetLayout.read(folder, spark.sparkContext.hadoopConfiguration)
+
   /**
-   * Generates those of the tables that are not there yet, as Spark tasks.
+   * Generates those of the tables that are not there yet, as Spark tasks, in the layout that the
+   * folder has, or Spark's own.
    *
    * @param partitioned whether the tables that have a partition column are wanted in that layout
    * @throws java.io.IOException when a table comes out with another number of rows than TPC-DS says
@@ -44,36 +54,66 @@ final class DataFolder(root: Path, val scale: Double) {
       spark: SparkSession,
       tables: Seq[TpcdsTable],
       partitioned: Boolean,
+      progress: Progress): Unit = complete(spark, tables, partitioned, layout(spark), progress)
+
+  /**
+   * The same, with files that are written in a certain way.
+   *
+   * @throws java.io.IOException also when the folder has tables in another layout
+   */
+  def complete(
+      spark: SparkSession,
+      tables: Seq[TpcdsTable],
+      partitioned: Boolean,
+      layout: ParquetLayout,
       progress: Progress): Unit = {
-    Files.createDirectories(folder)
+    layout.claim(folder, spark.sparkContext.hadoopConfiguration)
+    val fs = folder.getFileSystem(spark.sparkContext.hadoopConfiguration)
+    def isThere(path: Path): Boolean = fs.exists(path) && fs.getFileStatus(path).isDirectory
     val missing = tables
       .map(table => (table, isPartitioned(table, partitioned)))
-      .filterNot { case (table, laidOut) => Files.isDirectory(folderOf(table, laidOut)) }
-    val jobs = missing.map { case (table, laidOut) => new GenerationJob(spark, table, laidOut) }
+      .filterNot { case (table, laidOut) => isThere(folderOf(table, laidOut)) }
+    val jobs =
+      missing.map { case (table, laidOut) => new GenerationJob(spark, table, laidOut, layout) }
     val total = jobs.map(_.tasks).sum
     val start = System.nanoTime()
-    def seconds: Long = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - start)
-    jobs.foldLeft(0) { (before, job) =>
-      job.run(done => progress.show(job.step, before + done, total, s"tasks, $seconds s"))
-      before + job.tasks
+    def seconds: Double = (System.nanoTime() - start).toDouble / TimeUnit.SECONDS.toNanos(1)
+    val (_, written) = jobs.foldLeft((0, DataFolder.Written(0, 0))) { case ((before, sum), job) =>
+      val those =
+        job.run(done => progress.show(job.step, before + done, total, f"tasks, $seconds%.0f s"))
+      (before + job.tasks, sum + those)
     }
     if (missing.nonEmpty) {
-      progress.say(s"generated ${missing.size} tables in $seconds s: $folder")
+      val cores = spark.sparkContext.defaultParallelism
+      progress.say(f"generated ${missing.size} tables in $seconds%.0f s: $folder")
+      progress.say(
+        f"${written.rows}%,d rows, ${written.bytes / 1e6}%.0f MB; each of $cores cores " +
+          f"made ${written.rows / seconds / cores}%,.0f rows and " +
+          f"${written.bytes / 1e6 / seconds / cores}%.2f MB a second")
     }
   }
 
-  /** Makes the tables known to a session, read through a storage class. */
+  /**
+   * Makes the tables known to a session, read through a storage class.
+   *
+   * @throws Options.Rejected when the data does not lie on this machine and cannot be slowed down
+   */
   def register(
       spark: SparkSession,
       tables: Seq[TpcdsTable],
       partitioned: Boolean,
       storage: StorageClass): Unit =
-    register(spark, tables, partitioned, folder => s"${storage.scheme}://$folder")
+    register(spark, tables, partitioned, locationIn(storage)(_))
+
+  private def locationIn(storage: StorageClass)(folder: Path): String =
+    if (folder.toUri.getScheme == "file") s"${storage.scheme}://${folder.toUri.getPath}"
+    else if (storage == StorageClass.LOCAL) folder.toString
+    else throw new Options.Rejected(s"--storage ${storage.scheme} wants data of this machine")
 
   /**
    * Makes the tables known to a session.
    *
-   * @param locationOf where the session is to read what lies in a folder of this machine
+   * @param locationOf where the session is to read what lies in a folder
    */
   def register(
       spark: SparkSession,
@@ -90,19 +130,24 @@ final class DataFolder(root: Path, val scale: Double) {
   }
 
   /** The generation of one table: written beside its place, counted, then moved there. */
-  private final class GenerationJob(spark: SparkSession, table: TpcdsTable, laidOut: Boolean) {
+  private final class GenerationJob(
+      spark: SparkSession,
+      table: TpcdsTable,
+      laidOut: Boolean,
+      layout: ParquetLayout) {
     private val target = folderOf(table, laidOut)
-    private val beside = target.resolveSibling(s"${target.getFileName}.unfinished")
+    private val beside = target.suffix(".unfinished")
     private val chunks = table.chunks(scale)
+    private val fs = target.getFileSystem(spark.sparkContext.hadoopConfiguration)
 
-    val step = s"generating ${target.getFileName}"
+    val step = s"generating ${target.getName}"
 
     /** Spark tasks of this job: with partitions, one half generates and the other writes. */
     val tasks: Int = if (laidOut) 2 * chunks else chunks
 
     /** @param report called again and again with the number of finished tasks */
-    def run(report: Int => Unit): Unit = {
-      DataFolder.delete(beside)
+    def run(report: Int => Unit): DataFolder.Written = {
+      fs.delete(beside, true)
       val thread = Executors.newSingleThreadExecutor()
       try {
         val writing = thread.submit[Unit](() => write())
@@ -110,8 +155,10 @@ final class DataFolder(root: Path, val scale: Double) {
       } finally {
         thread.shutdownNow()
       }
-      verify()
-      Files.move(beside, target, StandardCopyOption.ATOMIC_MOVE)
+      val written = DataFolder.Written(countedRows(), fs.getContentSummary(beside).getLength)
+      if (fs.exists(target)) throw new FileAlreadyExistsException(target.toString)
+      if (!fs.rename(beside, target)) throw new IOException(s"$beside could not be renamed")
+      written
     }
 
     private def finishedTasks(): Int = {
@@ -129,26 +176,41 @@ final class DataFolder(root: Path, val scale: Double) {
         .parallelize(0 until count, count)
         .flatMap(chunk => source.rows(sourceScale, chunk, count))
       val frame = spark.createDataFrame(rows, table.fileSchema)
+      writer(frame, count).options(layout.writeOptions).parquet(beside.toString)
+    }
+
+    private def writer(frame: DataFrame, count: Int): DataFrameWriter[Row] =
       if (laidOut) {
         val partition = partitionOf(table)
         // All rows of a partition in one task, so that it becomes one file.
-        val gathered = frame.repartition(count, col(partition))
-        gathered.write.partitionBy(partition).parquet(beside.toUri.toString)
+        frame.repartition(count, col(partition)).write.partitionBy(partition)
       } else {
-        frame.write.parquet(beside.toUri.toString)
+        frame.write
       }
-    }
 
-    private def verify(): Unit = {
-      val written = spark.read.parquet(beside.toUri.toString).count()
+    private def countedRows(): Long = {
+      val written = spark.read.parquet(beside.toString).count()
       table.expectedRows(scale).filter(_ != written).foreach { expected =>
         throw new IOException(s"${table.name} has $written rows, TPC-DS says $expected: $beside")
       }
+      written
     }
   }
 }
 
 object DataFolder {
+
+  /** What was generated; bytes are those of all files. */
+  private final case class Written(rows: Long, bytes: Long) {
+    def +(other: Written): Written = Written(rows + other.rows, bytes + other.bytes)
+  }
+
+  private val Url = "[a-zA-Z][a-zA-Z0-9+.-]*:/.*".r
+
+  private def url(root: String): Path = root match {
+    case Url() => new Path(root)
+    case _ => new Path("file://" + LocalPath.of(root).toAbsolutePath.normalize)
+  }
 
   /** 1 rather than 1.0. */
   def scaleName(scale: Double): String =
@@ -163,9 +225,9 @@ object DataFolder {
       case e: ExecutionException => throw e.getCause
     }
 
-  private[tpcds] def delete(folder: Path): Unit = if (Files.exists(folder)) {
+  private[tpcds] def delete(folder: LocalPath): Unit = if (Files.exists(folder)) {
     val paths = Files.walk(folder)
-    try paths.sorted(Comparator.reverseOrder[Path]()).forEach(path => Files.delete(path))
+    try paths.sorted(Comparator.reverseOrder[LocalPath]()).forEach(path => Files.delete(path))
     finally paths.close()
   }
 }

@@ -14,7 +14,7 @@ import io.oap.tpcds.storage.Pace
  * paced file system is asked. The executors of a cluster are other JVMs: there the bytes are those
  * of Spark's task metrics, which come from the file system's statistics of the task's thread.
  *
- * For one query at a time.
+ * For one caller at a time.
  */
 final class FileReads(context: SparkContext) {
   private val taskBytes = new LongAdder
@@ -31,7 +31,10 @@ final class FileReads(context: SparkContext) {
   })
 
   /** @param body runs exactly one query */
-  def during[T](body: => T): FileReads.Counted[T] =
+  def during[T](body: => T): FileReads.Counted[T] = during(body, (_: T) => 1)
+
+  /** @param queries how many queries the body has run, judged by what it returned */
+  def during[T](body: => T, queries: T => Int): FileReads.Counted[T] =
     if (context.isLocal) {
       val before = Pace.readsOfThisJvm()
       val result = body
@@ -42,8 +45,8 @@ final class FileReads(context: SparkContext) {
       val before = taskBytes.sum()
       val result = body
       // Events reach a listener in order: after the end of the query come no more of its tasks.
-      if (!endedQueries.tryAcquire(1, TimeUnit.MINUTES)) {
-        throw new IllegalStateException("Spark did not report the end of the query")
+      if (!endedQueries.tryAcquire(queries(result), 1, TimeUnit.MINUTES)) {
+        throw new IllegalStateException("Spark did not report the end of all queries")
       }
       FileReads.Counted(result, taskBytes.sum() - before, None)
     }

@@ -35,7 +35,7 @@ object Quickstart {
   private def measure(options: Options, queries: Seq[String]): Report = {
     val progress = Progress.ofTerminal()
     val systems = Systems.start()
-    val data = new DataFolder(Path.of(options.data), options.scale)
+    val data = new DataFolder(options.data, options.scale)
     val tables = Queries.tables(queries)
     data.complete(systems.sparkAlone, tables, options.partitioned, progress)
     val storage = StorageClass.ofScheme(options.storage)

@@ -6,8 +6,6 @@ import java.time.Instant
 
 import scala.util.Using
 
-import com.fasterxml.jackson.databind.{ObjectMapper, SerializationFeature}
-import com.fasterxml.jackson.module.scala.DefaultScalaModule
 import com.sun.management.OperatingSystemMXBean
 import org.apache.spark.sql.SparkSession
 
@@ -29,16 +27,21 @@ object Circumstances {
       "spark.executor.",
       "spark.default.")
 
-  def now(spark: SparkSession, options: Options): Circumstances = Circumstances(
-    Instant.now().toString,
-    Map(
+  def now(spark: SparkSession, options: Options): Circumstances = now(
+    spark,
+    Map[String, Any](
       "scale" -> options.scale,
       "queries" -> options.queries,
       "iterations" -> options.iterations,
       "partitioned" -> options.partitioned,
       "storage" -> options.storage,
       "poolSize" -> options.poolSize
-    ),
+    )
+  )
+
+  def now(spark: SparkSession, options: Map[String, Any]): Circumstances = Circumstances(
+    Instant.now().toString,
+    options,
     machine(spark),
     versions(spark),
     spark.conf.getAll.filter { case (key, _) => Recorded.exists(key.startsWith(_)) }
@@ -54,6 +57,7 @@ object Circumstances {
       "processors" -> Runtime.getRuntime.availableProcessors(),
       "memoryBytes" -> memory,
       "kernel" -> s"${System.getProperty("os.name")} ${System.getProperty("os.version")}",
+      "memoryNodes" -> memoryNodes,
       "taskSlots" -> spark.sparkContext.defaultParallelism
     )
   }
@@ -64,6 +68,11 @@ object Circumstances {
     "scala" -> scala.util.Properties.versionNumberString,
     "java" -> System.getProperty("java.vm.version")
   )
+
+  private def memoryNodes: Int = {
+    val nodes = Option(Path.of("/sys/devices/system/node").toFile.list())
+    nodes.fold(1)(_.count(_.matches("node[0-9]+")))
+  }
 
   private def cpuinfo(key: String): Option[String] = {
     val file = Path.of("/proc/cpuinfo")
@@ -115,7 +124,7 @@ final case class Report(circumstances: Circumstances, queries: Seq[QueryRuns]) {
     case some => f"${some / 1e6}%.3f MB"
   }
 
-  def json: String = Report.mapper.writeValueAsString(
+  def json: String = Json.write(
     Map[String, Any](
       "circumstances" -> circumstances,
       "allRowsEqual" -> allRowsEqual,
@@ -133,11 +142,6 @@ final case class Report(circumstances: Circumstances, queries: Seq[QueryRuns]) {
 }
 
 object Report {
-  private val mapper = new ObjectMapper()
-    .registerModule(DefaultScalaModule)
-    .enable(SerializationFeature.INDENT_OUTPUT)
-    .enable(SerializationFeature.ORDER_MAP_ENTRIES_BY_KEYS)
-
   private val Header = Seq(
     "query",
     "Spark alone",

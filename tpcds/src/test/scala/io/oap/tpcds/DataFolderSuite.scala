@@ -7,7 +7,7 @@ import io.oap.tpcds.storage.{Pace, StorageClass}
 
 /** Generation with Spark: what is written, what is reused, what is never read. */
 class DataFolderSuite extends SparkContextSuite {
-  private lazy val folder = new DataFolder(root, Scale)
+  private lazy val folder = new DataFolder(root.toString, Scale)
   private def scaleFolder = root.resolve("sf0.01")
   private def tables(names: String*): Seq[TpcdsTable] =
     TpcdsTable.All.filter(t => names.contains(t.name))

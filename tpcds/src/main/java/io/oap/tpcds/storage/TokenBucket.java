@@ -10,9 +10,9 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>{@code paidUntil} is the instant at which everything taken so far has been paid for. Taking n
  * bytes moves it by n / rate; who took them waits until it has passed. An idle bucket earns at most
- * {@code burst} of credit, so a late wake-up is made good by the next taker and the long-run rate
- * is exact, while a long pause does not let a whole file through at once. Takers are served in the
- * order of their calls. Thread-safe.
+ * {@code burstNanos} of credit, so a late wake-up is made good by the next taker and the long-run
+ * rate is exact, while a long pause does not let a whole file through at once. Takers are served in
+ * the order of their calls. Thread-safe.
  */
 public final class TokenBucket {
 
@@ -41,6 +41,7 @@ public final class TokenBucket {
   private static final long BURST_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
   private final double nanosPerByte;
+  private final long burstNanos;
   private final Clock clock;
   private long paidUntil;
 
@@ -49,10 +50,18 @@ public final class TokenBucket {
    * @param clock where the time comes from
    */
   TokenBucket(double bytesPerSecond, Clock clock) {
+    this(bytesPerSecond, BURST_NANOS, clock);
+  }
+
+  /**
+   * @param burstNanos the credit that an idle bucket earns at most, as the time in which it flows
+   */
+  TokenBucket(double bytesPerSecond, long burstNanos, Clock clock) {
     if (!(bytesPerSecond > 0)) {
       throw new IllegalArgumentException("bytes per second: " + bytesPerSecond);
     }
     this.nanosPerByte = TimeUnit.SECONDS.toNanos(1) / bytesPerSecond;
+    this.burstNanos = burstNanos;
     this.clock = clock;
     this.paidUntil = clock.nanoTime();
   }
@@ -69,8 +78,8 @@ public final class TokenBucket {
     synchronized (this) {
       long now = clock.nanoTime();
       // Differences, not comparisons: nanoTime may wrap.
-      if (paidUntil - (now - BURST_NANOS) < 0) {
-        paidUntil = now - BURST_NANOS;
+      if (paidUntil - (now - burstNanos) < 0) {
+        paidUntil = now - burstNanos;
       }
       paidUntil += Math.round(bytes * nanosPerByte);
       wait = paidUntil - now;

@@ -1,6 +1,5 @@
 package io.oap.tpcds.cluster
 
-import java.nio.file.Path
 import java.util.concurrent.TimeUnit
 
 import scala.concurrent.duration._
@@ -29,7 +28,7 @@ final class Application(options: ClusterOptions, settings: Map[String, String])
   registerTables()
 
   private def registerTables(): Unit = {
-    val data = new DataFolder(Path.of(options.data), options.scale)
+    val data = new DataFolder(options.data, options.scale)
     val tables = Queries.tables(options.queries)
     val storage = StorageClass.ofScheme(options.storage)
     val progress = Progress.ofTerminal()

@@ -1,7 +1,6 @@
 package io.oap.tpcds.cluster
 
-import com.fasterxml.jackson.databind.{DeserializationFeature, ObjectMapper}
-import com.fasterxml.jackson.module.scala.DefaultScalaModule
+import io.oap.tpcds.Json
 
 /**
  * What a person asked dev/cluster to measure. The script has checked it and passes it on as JSON.
@@ -42,11 +41,7 @@ final case class ClusterOptions(
     work: String)
 
 object ClusterOptions {
-  private val mapper = new ObjectMapper()
-    .registerModule(DefaultScalaModule)
-    .enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
-    .enable(DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
 
   /** @throws com.fasterxml.jackson.core.JacksonException when one is missing or unknown */
-  def of(json: String): ClusterOptions = mapper.readValue(json, classOf[ClusterOptions])
+  def of(json: String): ClusterOptions = Json.read(json, classOf[ClusterOptions])
 }

@@ -1,7 +1,5 @@
 package io.oap.tpcds.cluster
 
-import java.nio.file.{Path => LocalPath}
-
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
@@ -9,14 +7,14 @@ import org.apache.hadoop.fs.Path
 final class HdfsCopy(url: String, configuration: Configuration) {
 
   /** URL of the copy of a folder; it has this name only when it is complete. */
-  def of(folder: LocalPath): String = {
-    val copy = new Path(s"$url/tpcds/${folder.getParent.getFileName}/${folder.getFileName}")
+  def of(folder: Path): String = {
+    val copy = new Path(s"$url/tpcds/${folder.getParent.getName}/${folder.getName}")
     val fs = copy.getFileSystem(configuration)
     if (!fs.exists(copy)) {
       val beside = copy.suffix(".unfinished")
       fs.delete(beside, true)
       fs.mkdirs(copy.getParent)
-      fs.copyFromLocalFile(false, true, new Path(folder.toUri), beside)
+      fs.copyFromLocalFile(false, true, folder, beside)
       fs.rename(beside, copy)
     }
     copy.toString

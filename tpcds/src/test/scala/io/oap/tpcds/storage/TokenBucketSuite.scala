@@ -89,4 +89,17 @@ class TokenBucketSuite extends AnyFunSuite {
     s3.transfer(120000000)
     assert(remote.elapsedMillis >= 990 && remote.elapsedMillis <= 1020)
   }
+
+  test("a modelled medium costs what it is slower than DRAM, from the first byte on") {
+    val clock = new VirtualClock
+    val medium = new ModelledMedium(0.5e9, 1e6, 2, clock)
+    clock.sleep(5000 * Millis)
+    val before = clock.elapsedMillis
+    medium.read(1000000000L, 3)
+    // A second at half a gigabyte per second and core, less what DRAM takes, and 1 ms per chunk.
+    val inDram = 1000 / (105.9 / 56) / 2
+    assert(math.abs(clock.elapsedMillis - before - (1000 - inDram + 3)) < 2)
+    assert(ModelledMedium.named("pmem", 2) eq ModelledMedium.named("pmem", 2))
+    intercept[IllegalArgumentException](ModelledMedium.named("paper", 2))
+  }
 }

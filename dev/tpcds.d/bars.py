@@ -1,0 +1,100 @@
+"""What the scenarios have to reach, and whether results show that they do."""
+
+HEADER = ["scenario", "what", "bar", "measured (95 % interval)", "verdict"]
+
+# Scenario, how it is said, the slower system, the faster one, by what factor at least.
+AT_LEAST = (
+    ("fit-large-only", "large pool over small pool with LRU", "small-lru", "large", 8),
+    ("fit-large-only", "our policy over LRU in the small pool", "small-lru", "small", 1.5),
+    ("fit-none", "our policy over LRU in the small pool", "small-lru", "small", 1.66),
+    ("fit-none", "our policy over LRU in the large pool", "large-lru", "large", 1.66),
+)
+SLOWEST_TENANT = 1.5
+MODEL_APART = 1.246
+
+
+def ratio(result, slow, fast):
+    """How many times as fast: (ratio, low, high) with its 95 % interval; None when not measured."""
+    for c in result["comparisons"]:
+        t = c["times"]
+        if c["what"] == "round" and (c["base"], c["other"]) == (slow, fast):
+            return t["ratio"], t["low"], t["high"]
+        if c["what"] == "round" and (c["base"], c["other"]) == (fast, slow):
+            return 1 / t["ratio"], 1 / t["high"], 1 / t["low"]
+    return None
+
+
+def slowest_over_mean(record):
+    """The end of the slowest tenant over the mean of all tenants' ends."""
+    ends = {}
+    for q in record["queries"]:
+        ends[q["tenant"]] = max(ends.get(q["tenant"], 0), q["begun"] + q["seconds"])
+    return max(ends.values()) * len(ends) / sum(ends.values())
+
+
+def judge(results):
+    """A row for each bar that these results say something about."""
+    return [row for result in results for row in _rows(result)]
+
+
+def _rows(result):
+    scenario = result["plan"]["scenario"]
+    for name, what, slow, fast, bar in AT_LEAST:
+        found = ratio(result, slow, fast) if name == scenario else None
+        if found:
+            verdict = "holds" if found[1] >= bar else "not certain" if found[2] >= bar else "does not hold"
+            yield [name, what, f"at least {bar:g} x", _said(found), verdict]
+    if scenario == "fit-both":
+        found = ratio(result, "small", "large")
+        if found:
+            equal = found[1] <= 1 <= found[2]
+            yield [scenario, "the two pools equal within noise", "no significant difference",
+                   _said(found), "holds" if equal else "does not hold"]
+        found = ratio(result, "large-pmem-model", "small")
+        if found:
+            verdict = ("holds" if found[2] <= MODEL_APART else
+                       "not certain" if found[1] <= MODEL_APART else "does not hold")
+            yield [scenario, "MODEL: DRAM over persistent memory", f"at most {MODEL_APART:g} x",
+                   _said(found), verdict]
+    tenants = result["plan"]["tenants"]
+    if tenants > 1 and not result["plan"]["deal"]:
+        for system in result["systems"]:
+            worst = [slowest_over_mean(r) for r in result["rounds"]
+                     if r["system"] == system["name"] and r["number"] > 0]
+            if worst:
+                yield [scenario or "run", f"{tenants} tenants, {system['name']}: slowest over mean",
+                       f"at most {SLOWEST_TENANT:g} in any round", f"{max(worst):.2f}",
+                       "holds" if max(worst) <= SLOWEST_TENANT else "does not hold"]
+
+
+def _said(found):
+    return "{:.2f} x ({:.2f} to {:.2f})".format(*found)
+
+
+def summary(results, judged):
+    """The report in a few sentences."""
+    rounds = sum(1 for result in results for r in result["rounds"] if r["number"] > 0)
+    failed = sum(1 for result in results for r in result["rounds"] for q in r["queries"] if q["error"])
+    other = sum(1 for result in results for r in result["rounds"] for q in r["queries"]
+                if q["difference"])
+    said = [f"{rounds} rounds of queries in {len(results)} comparisons."]
+    said.append("All queries ran and gave the same rows in all systems." if failed + other == 0
+                else f"{failed} queries FAILED, {other} gave OTHER ROWS.")
+    short = [r for r in (_short(result) for result in results) if r]
+    said += short
+    if judged:
+        held = sum(1 for row in judged if row[-1] == "holds")
+        said.append(f"Of {len(judged)} bars {held} hold.")
+    return " ".join(said)
+
+
+def _short(result):
+    """Says so when there are too few rounds for a claim, or rounds are left."""
+    plan = result["plan"]
+    runs = [t["runs"] for t in result["times"] if t["what"] == "round"]
+    name = plan["scenario"] or "run"
+    if len(runs) < len(result["systems"]) or min(runs) < plan["rounds"] * plan["repeats"]:
+        return f"{name} is not complete."
+    if min(runs) < 10:
+        return f"{name} has {min(runs)} rounds of a system; ten are the least for a claim."
+    return ""

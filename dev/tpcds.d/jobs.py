@@ -1,0 +1,278 @@
+"""The commands that run a Spark job: their options, and what the job is told."""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import re
+import shlex
+import signal
+import subprocess
+import sys
+
+NINE_QUERIES = "q19,q42,q43,q52,q55,q63,q68,q73,q98"
+SCENARIOS = ("fit-both", "fit-large-only", "fit-none")
+KINDS = ("spark", "oap", "spark-cache")
+CODECS = ("snappy", "zstd", "gzip", "lz4_raw", "uncompressed")
+UNITS = {unit: 1 << (10 * (power + 1)) for power, unit in enumerate("kmgt")}
+SYSTEMS_HELP = """
+systems:
+  --system NAME=KIND[,KEY=VALUE...] is one system; NAME=KIND may be KIND alone. KIND is spark,
+  oap or spark-cache (CACHE TABLE of all tables first). A KEY without spark. in front is one of
+  spark.oap. Each system is a Spark application of its own. Examples:
+    --system spark
+    --system small=oap,pool.size=512m,pool.policy=lru
+    --system nvme=oap,pool.size=8g,pool.medium=file,pool.path=/mnt/nvme
+  Two more keys serve this tool: slowdown=1.25 makes each query that much longer, a known effect
+  that the statistics have to find; medium=pmem adds what persistent memory would take longer
+  than DRAM for the bytes from the pool: a model, see tpcds/README.md.
+
+cold and warm:
+  warm: rounds count after --warm-up others in the same application. cold: besides, pools are
+  emptied before each round that counts, and the tables' files dropped from the page cache when
+  the master is local. Results say whether they were.
+"""
+
+
+def add_options(parser, name):
+    add = parser.add_argument
+    add("--data", metavar="FOLDER",
+        help="folder or URL where the generated data is kept (default .cache/tpcds)")
+    add("--scale", type=_scale, default=1.0, metavar="N",
+        help="TPC-DS scale factor, about N GB of raw data (default 1)")
+    if name == "generate":
+        _add_generation(add)
+    else:
+        _add_measurement(add, name)
+        if name == "run":
+            parser.epilog = SYSTEMS_HELP
+    add("--master", default="local[*]", metavar="URL", help="Spark master (default local[*])")
+    add("--conf", action="append", default=[], type=_pair, metavar="KEY=VALUE",
+        help="more of Spark's configuration, for all systems; can be repeated")
+    add("--driver-memory", type=_size, default="3g", metavar="SIZE",
+        help="heap of the driver, in local mode that of all (default 3g)")
+
+
+def _add_generation(add):
+    add("--tables", type=_names, default=[], metavar="LIST", help="tables (default all 24)")
+    add("--partitioned", action="store_true", help="store_sales partitioned by ss_sold_date_sk")
+    add("--codec", choices=CODECS, default="snappy", help="compression (default snappy)")
+    add("--plain", action="store_true", help="plain encoding: no dictionaries")
+    add("--row-group-size", type=_size, default="128m", metavar="SIZE",
+        help="most bytes of a row group (default 128m)")
+
+
+def _add_measurement(add, name):
+    if name == "scenario":
+        add("scenario", choices=SCENARIOS, metavar="SCENARIO",
+            help="fit-both: all that the queries need fits into both pools; fit-large-only; fit-none")
+    add("--queries", type=_queries, default=_queries(NINE_QUERIES), metavar="LIST",
+        help="queries, such as q52,q14a, or all (default the nine I/O-heavy ones)")
+    add("--partitioned", action="store_true", help="store_sales partitioned by ss_sold_date_sk")
+    add("--storage", choices=("local", "hdd", "s3"), default="hdd" if name == "scenario" else "local",
+        help="local: as it is; hdd: 4 MB/s per core; s3: 60 MB/s per core, 20 ms per request "
+        f"(default {'hdd' if name == 'scenario' else 'local'})")
+    if name == "run":
+        add("--system", action="append", default=[], type=_system, metavar="SYSTEM",
+            help="a system, see below; can be repeated (default spark and oap)")
+        add("--policy", type=_names, default=[], metavar="LIST",
+            help="race: one more system for each of these policies of the pool")
+        add("--pool-size", type=_size, default="2g", metavar="SIZE",
+            help="pool of each executor, where a system says nothing else (default 2g)")
+        add("--state", choices=("warm", "cold"), default="warm", help="see below (default warm)")
+        add("--deal", action="store_true",
+            help="deal the queries of a round out to the tenants; else each runs them all")
+    tenants = 9 if name == "scenario" else 1
+    add("--tenants", type=_number(1, 1000), default=tenants, metavar="N",
+        help="how many run queries at the same time, FAIR scheduling above 1 "
+        + ("(default 9, to whom the queries of a round are dealt out)" if name == "scenario"
+           else "(default 1)"))
+    add("--warm-up", type=_number(0, 1000), default=1, metavar="N",
+        help="rounds of each application that do not count (default 1)")
+    add("--rounds", type=_number(1, 10000), default=5, metavar="N",
+        help="rounds of each application that count (default 5)")
+    add("--repeats", type=_number(1, 1000), default=2, metavar="N",
+        help="applications of each system, in random order (default 2); ten counting rounds of a "
+        "system are the least for a claim")
+    add("--seed", type=_number(0, 999999), metavar="N", help="of all that is random (default any)")
+    add("--out", default="result.json", metavar="FILE",
+        help="the result; one that is there is continued (default result.json)")
+    add("--minutes", type=_number(1, 100000), metavar="N",
+        help="begin no round after so many minutes; the same command goes on later")
+    add("--trace", metavar="FOLDER",
+        help="record the chunks asked for, for dev/chunk-trace (local masters)")
+
+
+def _scale(text):
+    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text) or float(text) == 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number above 0")
+    return float(text)
+
+
+def _size(text):
+    if not re.fullmatch(r"[1-9][0-9]*[kmgtKMGT]", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is no size such as 512m or 2g")
+    return text
+
+
+def _number(least, most):
+    def parse(text):
+        if not re.fullmatch(r"[0-9]{1,6}", text) or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"'{text}' is no number from {least} to {most}")
+        return int(text)
+
+    return parse
+
+
+def _names(text):
+    names = text.split(",")
+    for name in names:
+        if not re.fullmatch(r"[a-z_0-9]+", name):
+            raise argparse.ArgumentTypeError(f"'{text}' is no list of names")
+    return names
+
+
+def _queries(text):
+    if text == "all":
+        return [f"q{n}{part}" for n in range(1, 100)
+                for part in (("a", "b") if n in (14, 23, 24, 39) else ("",))]  # fmt: skip
+    names = text.split(",")
+    for name in names:
+        if not re.fullmatch(r"q[1-9][0-9]?[ab]?", name):
+            raise argparse.ArgumentTypeError(f"'{name}' is no query such as q52 or q14a")
+    return names
+
+
+def _pair(text):
+    if not re.fullmatch(r"[^=\s]+=.*", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not KEY=VALUE")
+    return text
+
+
+def _system(text):
+    """One --system, as MeasuredSystem of Plan.scala."""
+    head, *pairs = text.split(",")
+    name, _, kind = head.rpartition("=")
+    if kind not in KINDS:
+        raise argparse.ArgumentTypeError(f"'{kind}' is none of {', '.join(KINDS)}")
+    if not re.fullmatch(r"[\w.-]*", name):
+        raise argparse.ArgumentTypeError(f"'{name}' is no name of letters, digits, . and -")
+    settings = dict(_pair(pair).split("=", 1) for pair in pairs)
+    try:
+        slowdown = float(settings.pop("slowdown", "1"))
+    except ValueError:
+        slowdown = 0
+    if not 1 <= slowdown <= 1000:
+        raise argparse.ArgumentTypeError("slowdown is a factor of at least 1")
+    medium = settings.pop("medium", "")
+    if medium not in ("", "pmem") or (medium and kind != "oap"):
+        raise argparse.ArgumentTypeError("medium is pmem, and only for oap")
+    full = {k if k.startswith("spark.") else f"spark.oap.{k}": v for k, v in settings.items()}
+    return {"name": name or kind, "kind": kind, "settings": full, "slowdown": slowdown,
+            "medium": medium}  # fmt: skip
+
+
+def systems(asked):
+    found = [dict(one) for one in asked.system]
+    if not found and not asked.policy:
+        found = [_system("spark"), _system("oap")]
+    found += [_system(f"{policy}=oap,pool.policy={policy}") for policy in asked.policy]
+    for one in found:
+        if one["kind"] == "oap":
+            one["settings"] = {"spark.oap.pool.size": asked.pool_size, **one["settings"]}
+    names = [one["name"] for one in found]
+    for name in names:
+        if names.count(name) > 1:
+            sys.exit(f"dev/tpcds run: error: two systems have the name {name}")
+    return found
+
+
+def _bytes(size):
+    return int(size[:-1]) * UNITS[size[-1].lower()]
+
+
+def _data(asked, root):
+    data = asked.data or str(root / ".cache" / "tpcds")
+    return data if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:/", data) else os.path.abspath(data)
+
+
+def request(asked, words, root):
+    """What the job is told: GenerateOptions or RunRequest."""
+    if asked.command == "generate":
+        return {
+            "data": _data(asked, root),
+            "scale": asked.scale,
+            "tables": asked.tables,
+            "partitioned": asked.partitioned,
+            "layout": {
+                "codec": asked.codec,
+                "dictionary": not asked.plain,
+                "rowGroupBytes": _bytes(asked.row_group_size),
+            },
+        }
+    if asked.trace and not asked.master.startswith("local"):
+        sys.exit("dev/tpcds: error: --trace wants a local master; dev/chunk-trace --help says how "
+                 "executors of a cluster record")
+    if "://" in _data(asked, root) and asked.storage != "local":
+        sys.exit(f"dev/tpcds: error: --storage {asked.storage} wants data in a folder of this machine")
+    scenario = asked.command == "scenario"
+    return {
+        "plan": {
+            "scenario": asked.scenario if scenario else "",
+            "data": _data(asked, root),
+            "scale": asked.scale,
+            "queries": asked.queries,
+            "partitioned": asked.partitioned,
+            "storage": asked.storage,
+            "systems": [] if scenario else systems(asked),
+            "state": "warm" if scenario else asked.state,
+            "warmUps": asked.warm_up,
+            "rounds": asked.rounds,
+            "repeats": asked.repeats,
+            "tenants": asked.tenants,
+            "deal": scenario or asked.deal,
+            "seed": _seed(asked),
+        },
+        "out": os.path.abspath(asked.out),
+        "minutes": asked.minutes or 0,
+        "trace": os.path.abspath(asked.trace) if asked.trace else "",
+        "command": shlex.join(["dev/tpcds", *words]),
+        "revision": _revision(root),
+    }
+
+
+def _seed(asked):
+    """The one that is asked for, else that of the result that is continued, else any."""
+    if asked.seed is not None:
+        return asked.seed
+    try:
+        return json.loads(pathlib.Path(asked.out).read_text(encoding="utf-8"))["plan"]["seed"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return random.randrange(1000000)
+
+
+def _revision(root):
+    words = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    return done.stdout.strip() or "unknown"
+
+
+def submit(asked, words, root):
+    """Runs the job in the foreground; returns its exit status."""
+    told = request(asked, words, root)
+    main = "GenerateJob" if asked.command == "generate" else "RunJob"
+    log = root / "tpcds" / "src" / "main" / "conf" / "log4j2.properties"
+    spark = pathlib.Path(os.environ["SPARK_HOME"])
+    command = [str(spark / "bin" / "spark-submit"), "--class", f"io.oap.tpcds.scale.{main}"]
+    command += ["--master", asked.master, "--driver-memory", asked.driver_memory]
+    command += ["--driver-java-options", f"-Dlog4j2.configurationFile={log}"]
+    for pair in ["spark.ui.showConsoleProgress=false", *asked.conf]:
+        command += ["--conf", pair]
+    command += ["--jars", os.environ["OAP_JAR"], os.environ["OAP_TPCDS_JAR"], json.dumps(told)]
+    # So that a command that is told to end takes its job with it, as one that is interrupted.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        return subprocess.run(command).returncode
+    except KeyboardInterrupt:
+        return 130

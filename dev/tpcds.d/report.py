@@ -1,0 +1,189 @@
+"""Writes report.html and report.md from results of dev/tpcds run and scenario."""
+
+import html
+import json
+import pathlib
+import sys
+
+import bars
+import plots
+
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
+h1 { font-size: 1.7rem } h2 { margin-top: 3rem; border-bottom: 1px solid #ccc }
+table { border-collapse: collapse; margin: 1rem 0; font-size: .9rem; display: block; overflow-x: auto }
+th, td { padding: .25rem .7rem; border-bottom: 1px solid #ddd; text-align: right }
+th:first-child, td:first-child, td.words { text-align: left }
+pre { background: #f5f5f5; padding: .7rem; overflow-x: auto; white-space: pre-wrap }
+.yes { color: #00694b; font-weight: 600 } .no { color: #a33c00; font-weight: 600 }
+figure { margin: 1.5rem 0 } figcaption { font-size: .9rem; color: #555 }
+"""
+MARKS = {"holds": "yes", "does not hold": "no"}
+
+
+def write(files, folder):
+    """Exit status: 0, or 1 with one line on standard error."""
+    try:
+        results = [_read(file) for file in files]
+    except (OSError, ValueError, KeyError, TypeError) as e:
+        print(f"error: {e}", file=sys.stderr)
+        return 1
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "report.html").write_text(_page(results), encoding="utf-8")
+    (folder / "report.md").write_text(_markdown(results), encoding="utf-8")
+    print(f"{folder / 'report.html'}\n{folder / 'report.md'}")
+    return 0
+
+
+def _read(file):
+    try:
+        result = json.loads(pathlib.Path(file).read_text(encoding="utf-8"))
+        result["plan"]["systems"], result["times"], result["rounds"]
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(f"{file} is no result of dev/tpcds run or scenario") from None
+    # What is not a number is written as text, since JSON has no other way.
+    for numbers in [*result["times"], *(c["times"] for c in result["comparisons"])]:
+        for key in ("low", "high", "pValue"):
+            if key in numbers:
+                numbers[key] = float(numbers[key])
+    return result
+
+
+def title(result):
+    plan = result["plan"]
+    name = plan["scenario"] or "Systems compared"
+    return f"{name}: scale {plan['scale']:g}, {plan['storage']} storage"
+
+
+def how(result):
+    """How it was measured, in sentences."""
+    plan = result["plan"]
+    tenants = "one after the other" if plan["tenants"] == 1 else (
+        f"by {plan['tenants']} tenants at once, " + (
+            "to whom they are dealt out" if plan["deal"] else "each of whom runs them all"))
+    needed = f" They need {result['neededBytes'] / 1e6:,.0f} MB." if result["neededBytes"] else ""
+    slow = {"hdd": "4 MB/s per core", "s3": "60 MB/s per core and 20 ms per request"}
+    storage = slow.get(plan["storage"])
+    return (
+        f"A round is {len(plan['queries'])} TPC-DS queries {tenants}.{needed} "
+        f"Rounds are {plan['state']}: {plan['warmUps']} rounds of each application do not count, "
+        f"{plan['rounds']} do; {plan['repeats']} applications of each system, in random order "
+        f"(seed {plan['seed']}). "
+        + (f"Storage is slowed to {storage}. " if storage else "")
+        + f"Data: {result['circumstances']['options'].get('layout', '')}.")
+
+
+def tables(result):
+    """(heading, header, rows) of each table of a result; what is no number is words."""
+    yield "Rounds", ["system", "pool", "rounds", "median", "mean (95 % interval)", "from pool",
+                     "slowest tenant"], [_row(result, s) for s in result["systems"]]
+    verdicts = [[f"{c['other']} against {c['base']}", c["times"]["verdict"]]
+                for c in result["comparisons"] if c["what"] == "round"]
+    if verdicts:
+        yield "What is significant", ["systems", "time of a round"], verdicts
+    queries = [[c["what"], f"{c['other']} against {c['base']}", c["times"]["verdict"]]
+               for c in result["comparisons"]
+               if c["what"] != "round" and c["base"] == result["systems"][0]["name"]]
+    if queries:
+        yield "By query", ["query", "systems", "time"], queries
+
+
+def _row(result, system):
+    records = [r for r in result["rounds"] if r["system"] == system["name"] and plots.counts(r)]
+    pool = system["settings"].get("spark.oap.pool.size", "")
+    pool = f"{int(pool) / 1e6:,.0f} MB" if pool.isdigit() else pool
+    pool += f", {system['settings'].get('spark.oap.pool.policy', '')}".rstrip(", ")
+    if system["medium"]:
+        pool += f", MODEL of {system['medium']}"
+    if system["slowdown"] != 1:
+        pool += f" slowed {system['slowdown']:g} x for a test"
+    if not records:
+        return [system["name"], pool, "0", "", "", "", ""]
+    time = next(t for t in result["times"] if t["what"] == "round" and t["system"] == system["name"])
+    shares = sorted(s for s in map(plots.hit_share, records) if s is not None)
+    share = f"{100 * shares[len(shares) // 2]:.1f} %" if shares else ""
+    slowest = sorted(bars.slowest_over_mean(r) for r in records)[len(records) // 2]
+    return [system["name"], pool, str(time["runs"]), f"{time['median']:.2f} s",
+            f"{time['mean']:.2f} s ({time['low']:.2f} to {time['high']:.2f})", share,
+            f"{slowest:.2f} of mean"]
+
+
+def facts(result):
+    """Machine, versions and configuration, as (name, value)."""
+    found = result["circumstances"]
+    for part in ("machine", "versions", "options"):
+        for key, value in sorted(found[part].items()):
+            yield key, str(value)
+    yield "time", found["time"]
+    for key, value in sorted(found["configuration"].items()):
+        yield key, value
+
+
+def _table(header, rows):
+    cell = html.escape
+    head = "".join(f"<th>{cell(name)}</th>" for name in header)
+    body = "".join(
+        "<tr>" + "".join(
+            f'<td class="{MARKS.get(c, "words" if len(c) > 30 else "")}">{cell(c)}</td>' for c in row)
+        + "</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _figure(svg, caption):
+    return f"<figure>{svg}<figcaption>{html.escape(caption)}</figcaption></figure>" if svg else ""
+
+
+def _section(result):
+    parts = [f"<h2>{html.escape(title(result))}</h2>", f"<p>{html.escape(how(result))}</p>"]
+    if result["times"]:
+        parts.append(_figure(plots.rounds(result), "Time of a round by system."))
+    for heading, header, rows in tables(result):
+        parts += [f"<h3>{heading}</h3>", _table(header, rows)]
+        if heading == "By query":
+            parts.append(_figure(plots.queries(result), "Mean time of each query, 95 % intervals."))
+    parts += [
+        _figure(plots.hits(result), "What share of the bytes came from the pool, round by round."),
+        _figure(plots.bandwidth(result), "What was read from files and from the pool."),
+        "<h3>Commands</h3>",
+        f"<pre>{html.escape(chr(10).join(result['commands']))}</pre>",
+        "<details><summary>Machine, versions, configuration</summary>",
+        _table(["", ""], facts(result)),
+        "</details>",
+    ]
+    return "\n".join(parts)
+
+
+def _page(results):
+    judged = bars.judge(results)
+    parts = ["<h1>OAP: the scale test</h1>", f"<p>{html.escape(bars.summary(results, judged))}</p>"]
+    if judged:
+        parts += ["<h2>What was to be reached</h2>", _table(bars.HEADER, judged)]
+    parts.append(_figure(plots.scaling(results), "Time of a round by the size of the pool."))
+    parts += [_section(result) for result in results]
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>OAP: the scale test</title><style>{STYLE}</style></head>\n<body>\n"
+        + "\n".join(parts) + "\n</body></html>\n")  # fmt: skip
+
+
+def _markdown_table(header, rows):
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |"
+                     for line in lines)
+
+
+def _markdown(results):
+    judged = bars.judge(results)
+    parts = ["# OAP: the scale test", bars.summary(results, judged)]
+    if judged:
+        parts += ["## What was to be reached", _markdown_table(bars.HEADER, judged)]
+    for result in results:
+        parts += [f"## {title(result)}", how(result)]
+        for heading, header, rows in tables(result):
+            if heading != "By query":
+                parts += [f"### {heading}", _markdown_table(header, rows)]
+        parts += ["### Commands", "\n".join(f"    {c}" for c in result["commands"])]
+        machine = result["circumstances"]["machine"]
+        parts.append(", ".join(f"{key}: {value}" for key, value in sorted(machine.items())))
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,66 @@
+package io.oap.tpcds
+
+import java.io.IOException
+import java.nio.charset.StandardCharsets.UTF_8
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+/**
+ * How Parquet files are written. All tables of a scale's folder are written in the same way, which
+ * the folder tells in a file of its own; without that file it is [[ParquetLayout.Default]].
+ *
+ * @param codec compression, as Spark names it
+ * @param dictionary whether columns may have dictionaries; plain encoding otherwise
+ * @param rowGroupBytes bytes of a row group before compression, at most
+ */
+final case class ParquetLayout(codec: String, dictionary: Boolean, rowGroupBytes: Long) {
+
+  def writeOptions: Map[String, String] = Map(
+    "compression" -> codec,
+    "parquet.enable.dictionary" -> dictionary.toString,
+    "parquet.block.size" -> rowGroupBytes.toString)
+
+  /**
+   * Makes this the layout of a folder.
+   *
+   * @throws java.io.IOException when the folder has another one
+   */
+  def claim(folder: Path, conf: Configuration): Unit = {
+    val fs = folder.getFileSystem(conf)
+    fs.mkdirs(folder)
+    if (fs.listStatus(folder).isEmpty) {
+      if (this != ParquetLayout.Default) {
+        val out = fs.create(ParquetLayout.fileIn(folder))
+        try out.write(Json.write(this).getBytes(UTF_8))
+        finally out.close()
+      }
+    }
+    val there = ParquetLayout.read(folder, conf)
+    if (there != this) {
+      throw new IOException(s"$folder holds other files: ${there.words}, not ${this.words}")
+    }
+  }
+
+  def words: String = s"codec $codec, ${if (dictionary) "dictionaries" else "plain encoding"}, " +
+    s"row groups of $rowGroupBytes bytes"
+}
+
+object ParquetLayout {
+
+  /** Spark's and Parquet's own. */
+  val Default: ParquetLayout = ParquetLayout("snappy", dictionary = true, 128L << 20)
+
+  private def fileIn(folder: Path): Path = new Path(folder, "_layout.json")
+
+  def read(folder: Path, conf: Configuration): ParquetLayout = {
+    val fs = folder.getFileSystem(conf)
+    val file = fileIn(folder)
+    if (!fs.exists(file)) Default
+    else {
+      val in = fs.open(file)
+      try Json.read(new String(in.readAllBytes(), UTF_8), classOf[ParquetLayout])
+      finally in.close()
+    }
+  }
+}

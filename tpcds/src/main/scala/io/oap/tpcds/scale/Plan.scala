@@ -1,0 +1,69 @@
+package io.oap.tpcds.scale
+
+/**
+ * A system that is measured: a Spark application of its own, with executors and a pool of its own.
+ *
+ * @param name in tables and results
+ * @param kind `spark`: Spark alone; `oap`: with the extension; `spark-cache`: Spark alone after
+ *     CACHE TABLE of all tables that the queries read
+ * @param settings of Spark and of OAP, beside what was submitted
+ * @param slowdown 1, or by how much each query is made longer: a known effect to test this tool with
+ * @param medium empty, or the [[io.oap.tpcds.storage.ModelledMedium]] on which the pool is thought
+ *     to lie
+ */
+final case class MeasuredSystem(
+    name: String,
+    kind: String,
+    settings: Map[String, String],
+    slowdown: Double,
+    medium: String)
+
+/**
+ * What is to be measured: all that two runs must have in common for their rounds to go into one
+ * result.
+ *
+ * @param scenario empty, or the name of a [[Scenario]], which then says the systems
+ * @param systems in the order of the tables; the first one is what the others are compared with
+ * @param state `cold`: pool and page cache emptied before each round; `warm`: they are left alone
+ * @param warmUps rounds at the begin of each application that are recorded, but do not count
+ * @param rounds rounds of each application that count
+ * @param repeats applications of each system
+ * @param tenants how many run queries at the same time, each in a FAIR pool of its own
+ * @param deal whether the queries of a round are dealt out to the tenants; else each runs them all
+ * @param seed of the order of systems and of queries
+ */
+final case class Plan(
+    scenario: String,
+    data: String,
+    scale: Double,
+    queries: Seq[String],
+    partitioned: Boolean,
+    storage: String,
+    systems: Seq[MeasuredSystem],
+    state: String,
+    warmUps: Int,
+    rounds: Int,
+    repeats: Int,
+    tenants: Int,
+    deal: Boolean,
+    seed: Long) {
+
+  def isCold: Boolean = state == "cold"
+}
+
+/**
+ * What dev/tpcds run and scenario hand to the job.
+ *
+ * @param out where the result goes; one that is there is continued
+ * @param minutes after which no more round begins; 0: all are run
+ * @param trace empty, or a folder for recordings of the chunks that were asked for
+ * @param command as it was typed, for the report
+ * @param revision of the sources, for the report
+ */
+final case class RunRequest(
+    plan: Plan,
+    out: String,
+    minutes: Int,
+    trace: String,
+    command: String,
+    revision: String)

@@ -1,0 +1,132 @@
+package io.oap.tpcds.scale
+
+import java.nio.file.{Files, Path}
+import java.time.Instant
+
+import scala.collection.concurrent.TrieMap
+
+import jdk.jfr.Recording
+import org.apache.hadoop.fs.{Path => HadoopPath}
+import org.apache.spark.sql.{Row, SparkSession}
+
+import io.oap.spark.CacheControl
+import io.oap.tpcds.{Circumstances, DataFolder, FileReads, Progress, Queries, Systems}
+import io.oap.tpcds.cluster.Held
+import io.oap.tpcds.storage.StorageClass
+
+/**
+ * One application of one system, with executors and a pool of its own, from its start until it is
+ * closed. In local mode the next application of the same process opens another pool, because each
+ * has its own settings; a pool of the same settings is emptied.
+ */
+final class SystemApplication(
+    plan: Plan,
+    system: MeasuredSystem,
+    expected: TrieMap[String, Seq[Row]],
+    progress: Progress)
+    extends AutoCloseable {
+  private val fair =
+    if (plan.tenants > 1) Map("spark.scheduler.mode" -> "FAIR") else Map.empty[String, String]
+  private val systems = Systems.start(system.settings ++ fair)
+  private val isOap = system.kind == "oap"
+  private val session: SparkSession = if (isOap) systems.oap else systems.sparkAlone
+  private val context = session.sparkContext
+  private val reads = new FileReads(context)
+  private val sampler = new Sampler(context)
+  private val tables = Queries.tables(plan.queries)
+  private val tenants = new Tenants(session, plan, system, expected)
+
+  start()
+
+  private def start(): Unit = {
+    val data = new DataFolder(plan.data, plan.scale)
+    data.complete(systems.sparkAlone, tables, plan.partitioned, progress)
+    data.register(session, tables, plan.partitioned, StorageClass.ofScheme(plan.storage))
+    if (isOap) systems.clearCache()
+    if (system.kind == "spark-cache") cacheTables()
+  }
+
+  private def cacheTables(): Unit = {
+    val howLong = if (plan.isCold) "LAZY" else ""
+    tables.foreach(table => session.sql(s"CACHE $howLong TABLE ${table.name}"))
+  }
+
+  /** Facts for the result. */
+  def circumstances(revision: String): Circumstances = Circumstances.now(
+    session,
+    Map[String, Any](
+      "revision" -> revision,
+      "executors" -> executors,
+      "layout" -> new DataFolder(plan.data, plan.scale).layout(session).words))
+
+  /** All files of the tables that the queries read. */
+  def fileBytes: Long = {
+    val files = tables.flatMap(table => session.table(table.name).inputFiles).map(new HadoopPath(_))
+    files.map(f => f.getFileSystem(context.hadoopConfiguration).getFileStatus(f).getLen).sum
+  }
+
+  /** How many pools there are. */
+  def executors: Int =
+    if (context.isLocal) 1 else math.max(1, context.getExecutorMemoryStatus.size - 1)
+
+  /** What a pool needs to hold all that is in the pools now, in bytes. */
+  def neededBytes: Long = Held(CacheControl.held(session)).neededBytes
+
+  /** Does something while it is noted which chunks are asked for, in this process. */
+  def recording[T](file: Path)(body: => T): T = {
+    val recording = new Recording()
+    try {
+      recording.enable("io.oap.ChunkAccess")
+      recording.start()
+      val result = body
+      recording.stop()
+      Files.createDirectories(file.toAbsolutePath.getParent)
+      recording.dump(file)
+      result
+    } finally {
+      recording.close()
+    }
+  }
+
+  /** Runs all queries of one round in the state that the plan says. */
+  def round(repeat: Int, number: Int, done: Long => Unit): RoundRecord = {
+    val pageCache = if (plan.isCold && number > 0) coldState() else PageCache.LeftAlone
+    // Spark frees the broadcasts of earlier queries after a garbage collection only.
+    System.gc()
+    val time = Instant.now().toString
+    val counted = reads.during(
+      sampler.during(tenants.round(repeat, number, done)),
+      (ran: (Seq[QueryTime], Seq[Sample])) => ran._1.count(_.error.isEmpty))
+    val (queries, samples) = counted.result
+    val held = if (isOap) CacheControl.held(session).values.toSeq else Nil
+    RoundRecord(
+      system.name,
+      repeat,
+      number,
+      SystemApplication.process,
+      time,
+      queries.map(_.ended).max,
+      counted.bytes,
+      held.map(_.chunks.values.sum).sum,
+      held.map(_.evictedBytes).sum,
+      pageCache,
+      queries,
+      samples
+    )
+  }
+
+  private def coldState(): String = {
+    if (isOap) systems.clearCache()
+    if (system.kind == "spark-cache") {
+      session.catalog.clearCache()
+      cacheTables()
+    }
+    PageCache.drop(session, tables.map(_.name))
+  }
+
+  override def close(): Unit = context.stop()
+}
+
+object SystemApplication {
+  private val process: String = Instant.now().toString
+}
