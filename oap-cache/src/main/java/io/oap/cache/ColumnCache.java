@@ -10,6 +10,8 @@ import io.oap.cache.pool.PoolSnapshot;
 import io.oap.cache.pool.PoolStats;
 import io.oap.common.FileId;
 import io.oap.common.OapConfig;
+import java.util.BitSet;
+import java.util.Map;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.function.Function;
@@ -110,6 +112,22 @@ public final class ColumnCache implements AutoCloseable {
   public long drop(FileId file) {
     chunks.loaded.forget(file);
     return pool.drop(file);
+  }
+
+  /**
+   * Drops all chunks of some row groups; returns how many there were.
+   *
+   * @param rowGroups ordinals of row groups, by file
+   */
+  public long drop(Map<FileId, BitSet> rowGroups) {
+    long dropped = 0;
+    for (PoolSnapshot.HeldKey held : pool.snapshot().chunks()) {
+      BitSet some = rowGroups.get(held.key().file());
+      if (some != null && some.get(held.key().rowGroup()) && pool.drop(held.key())) {
+        dropped++;
+      }
+    }
+    return dropped;
   }
 
   /** Figures of the pool. */

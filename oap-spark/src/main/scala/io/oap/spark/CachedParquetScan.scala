@@ -134,6 +134,7 @@ final class CachedParquetScan(
         new PartitionPlan(
           cluster.directory,
           cluster.load.expectedWaitSeconds,
+          cluster.release,
           readDataSchema.fieldNames.toSeq,
           conf.caseSensitiveAnalysis,
           measured.fold(rules)(rate => rules.copy(loadBytesPerSecond = rate)),

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.apache.parquet.column.ColumnDescriptor;
 import org.apache.parquet.hadoop.metadata.BlockMetaData;
@@ -70,11 +71,16 @@ public final class KnownFiles {
    */
   public Map<FileId, KnownFile> under(String path) {
     String folder = path.endsWith("/") ? path : path + "/";
+    return where(
+        file -> file.identity().path().equals(path) || file.identity().path().startsWith(folder));
+  }
+
+  /** The files for which this is true. */
+  public Map<FileId, KnownFile> where(Predicate<KnownFile> isWanted) {
     Map<FileId, KnownFile> found = new HashMap<>();
     files.forEach(
         (id, file) -> {
-          String name = file.identity().path();
-          if (name.equals(path) || name.startsWith(folder)) {
+          if (isWanted.test(file)) {
             found.put(id, file);
           }
         });

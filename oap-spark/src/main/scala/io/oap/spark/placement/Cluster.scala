@@ -23,6 +23,7 @@ private[spark] final class Cluster private (context: SparkContext) extends Loggi
   val load = new ExecutorLoad(() => System.nanoTime())
   val removedFiles = new RemovedFiles(forget)
 
+  private val releasing = Background.thread("oap-release", MostReleases)
   private val peers = TrieMap.empty[String, SparkRpc.Peer]
 
   private def start(): Unit = {
@@ -53,6 +54,15 @@ private[spark] final class Cluster private (context: SparkContext) extends Loggi
       catch { case NonFatal(e) => logDebug(s"Executor $executor keeps chunks of removed files", e) }
     }
   }
+
+  /** Tells an executor, soon, that row groups lie elsewhere now. */
+  def release(executor: String, copies: ReleaseRowGroups): Unit =
+    peers.get(executor).foreach { peer =>
+      releasing.execute { () =>
+        try peer.ask(Wire.encode[ExecutorRequest](copies), null, AnswerMillis)
+        catch { case NonFatal(e) => logDebug(s"Executor $executor keeps useless copies", e) }
+      }
+    }
 
   private def joined(id: String, host: String, cores: Int): Unit = {
     directory.executorJoined(id, host, cores)
@@ -109,6 +119,9 @@ private[spark] object Cluster {
 
   /** Some 10 million chunks. */
   private val MostDirectoryBytes = 256L << 20
+
+  /** More than so many that wait were made by plans that know no better than these. */
+  private val MostReleases = 100
 
   private val AnswerMillis = 10000L
 

@@ -54,6 +54,24 @@ final class DirectoryScan private[placement] (directory: Directory, wanted: Want
           if (isKnownThere) 0 else piece.wantedBytes - heldBytes)
     }
 
+  /**
+   * Row groups of which other executors still hold something than the one where they are to lie
+   * from now on, by id of those executors. Only of pools that are nearly full: elsewhere copies do
+   * no harm, and serve while the other executor is busy.
+   */
+  def uselessCopies(pieces: Array[Piece], placed: Placed): Map[String, ReleaseRowGroups] = {
+    val copies = for {
+      i <- pieces.indices if placed.isLasting(i)
+      holding <- pieces(i).holdings if holding.executor != placed.executors(i)
+      holder = live(holding.executor)
+      if holder.usedBytes > DirectoryScan.NearlyFull * holder.capacityBytes
+    } yield holder.id -> pieces(i)
+    copies.groupMap(_._1)(_._2).map { case (id, some) =>
+      val released = some.take(DirectoryScan.MostReleased).toArray
+      id -> ReleaseRowGroups(released.map(_.file), released.map(_.position))
+    }
+  }
+
   private def index(executor: KnownExecutor): Int =
     if (executor == null) -1 else indices.getOrDefault(executor, -1)
 
@@ -79,6 +97,13 @@ final class DirectoryScan private[placement] (directory: Directory, wanted: Want
     val start = file.starts(rowGroup)
     RowGroupView(start, start + all, wantedBytes, holdings.result().sortBy(_.executor))
   }
+}
+
+private object DirectoryScan {
+  private val NearlyFull = 0.9
+
+  /** Bound of a message's size; the next scans say the rest. */
+  private val MostReleased = 10000
 }
 
 /** The top-level columns a scan reads, as leaves of each schema it meets. For one thread. */

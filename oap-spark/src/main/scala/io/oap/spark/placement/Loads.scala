@@ -33,8 +33,8 @@ final private[placement] class Loads(executors: Array[LiveExecutor], rules: Plac
   /** Seconds a task works on a piece at an executor that holds `heldBytes` of its wanted bytes. */
   def seconds(piece: Piece, heldBytes: Long): Double = {
     val missing = math.max(piece.wantedBytes - heldBytes, 0).toDouble
-    Loads.SecondsOfPiece +
-      (missing + piece.wantedBytes / Loads.CachedIsFasterBy) / rules.loadBytesPerSecond
+    Loads.SecondsOfPiece + missing / rules.loadBytesPerSecond +
+      piece.wantedBytes / Loads.DecodedBytesPerSecond
   }
 
   /** Takes note that an executor gets a piece. */
@@ -76,13 +76,14 @@ final private[placement] class Loads(executors: Array[LiveExecutor], rules: Plac
     .sum
 
   /**
-   * Whether a piece had better be cached elsewhere than where it belongs, because that pool is full
-   * and another one takes it without displacing anything.
+   * Whether a row group had better be cached elsewhere than where it belongs, because that pool is
+   * full and another one takes it without displacing anything.
    *
    * @param missing wanted bytes that are not held where it belongs
+   * @param all these and all that is held there
    */
-  def isCrowdedOut(executor: Int, missing: Double, wanted: Double): Boolean =
-    missing > Loads.MuchMissing * wanted && displaces(executor, missing) && isRoomFor(wanted)
+  def isCrowdedOut(executor: Int, missing: Double, all: Double): Boolean =
+    displaces(executor, missing) && isRoomFor(all)
 
   /** Whether bytes displace others in a pool, by what is known to be there. */
   def displaces(executor: Int, bytes: Double): Boolean =
@@ -180,9 +181,6 @@ private[placement] object Loads {
   /** A pool fuller than this share of its capacity displaces what it holds. */
   private val FullAt = 0.98
 
-  /** A piece of which less than this share is missing stays where it is. */
-  private val MuchMissing = 0.05
-
   /** Work of one executor, as a multiple of the mean, beyond which it gets no more cold pieces. */
   private val BoundOfCold = 1.1
 
@@ -199,8 +197,8 @@ private[placement] object Loads {
   private val SlackWithMemory = 1.02
   private val SlackWithoutMemory = 1.1
 
-  /** Decoding a byte takes this part of the time that loading it takes. */
-  private val CachedIsFasterBy = 4.0
+  /** Encoded bytes that a task decodes and works on in a second, about: what a warm scan takes. */
+  private val DecodedBytesPerSecond = 200e6
 
   /** What a task costs that reads nothing. */
   private val SecondsOfPiece = 0.01

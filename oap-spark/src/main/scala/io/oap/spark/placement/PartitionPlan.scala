@@ -17,6 +17,7 @@ import io.oap.common.FileIdentity
  *
  * @param waitSeconds how long a task is expected to wait for an executor of this id while others
  *     are idle; asked now and again when a stage is submitted
+ * @param release tells the executor of this id that row groups lie elsewhere now; must not block
  * @param columns top-level columns the scan reads
  * @param maxSplitBytes what Spark's own packing puts into one task at most
  * @param openCostBytes what opening a file costs, as bytes that could be read meanwhile
@@ -24,6 +25,7 @@ import io.oap.common.FileIdentity
 private[spark] final class PartitionPlan(
     directory: Directory,
     waitSeconds: String => Double,
+    release: (String, ReleaseRowGroups) => Unit,
     columns: Seq[String],
     isCaseSensitive: Boolean,
     rules: PlacementRules,
@@ -42,6 +44,7 @@ private[spark] final class PartitionPlan(
     val placed = Placement.place(pieces, executors, rules, scan.expectedRoomBytes)
     if (rules.usesResidency) {
       scan.settle(pieces, placed)
+      scan.uselessCopies(pieces, placed).foreach { case (id, copies) => release(id, copies) }
     }
     val shares = ranges.indices.groupBy(i => (placed.executors(i), placed.isGuest(i))).toSeq
     val tasks = shares.sortBy(_._1).flatMap { case ((executor, isGuest), share) =>

@@ -72,10 +72,18 @@ final case class Piece(
  * @param executors index of the executor that is to read the piece, or -1 for no preference
  * @param isGuest whether the piece belongs elsewhere or found no room: its chunks should be taken
  *     into that executor's pool only where they displace nothing
+ * @param isLasting whether that executor is where it is to lie from now on, so that what others hold
+ *     of it is of no use
  * @param bearableWaitSeconds for how long an executor may be waited for without others standing
  *     idle for it
  */
 final case class Placed(
     executors: Array[Int],
     isGuest: Array[Boolean],
+    isLasting: Array[Boolean],
     bearableWaitSeconds: Double)
+
+private[placement] object Placed {
+  def nowhere(pieces: Int): Placed =
+    Placed(Array.fill(pieces)(-1), new Array[Boolean](pieces), new Array[Boolean](pieces), 0)
+}

@@ -23,6 +23,9 @@ final case class PlacementRules(
  */
 object Placement {
 
+  /** A piece of which less than this share is missing stays where it is. */
+  private[placement] val MuchMissing = 0.05
+
   /**
    * Places the pieces of one scan.
    *
@@ -35,7 +38,7 @@ object Placement {
       executors: Array[LiveExecutor],
       rules: PlacementRules,
       expectedRoomBytes: Long = 0): Placed = {
-    val placed = Placed(Array.fill(pieces.length)(-1), new Array[Boolean](pieces.length), 0)
+    val placed = Placed.nowhere(pieces.length)
     if (executors.isEmpty) placed
     else {
       val placing = new Placing(pieces, executors, rules, expectedRoomBytes, placed)
@@ -63,7 +66,8 @@ final private class Placing(
   def placeThoseThatBelong(): Unit = if (rules.usesResidency)
     for (i <- pieces.indices) {
       val owner = belongsTo(pieces(i))
-      if (owner >= 0) give(i, owner, expectedRoomBytes > 0 && isTooMuch(pieces(i), owner))
+      if (owner >= 0)
+        give(i, owner, isLasting = true, expectedRoomBytes > 0 && isTooMuch(pieces(i), owner))
     }
 
   private def isTooMuch(piece: Piece, owner: Int): Boolean =
@@ -88,7 +92,7 @@ final private class Placing(
       if (chosen >= 0) {
         val waitsForRoom = loads.tiers(chosen) >= Loads.WithoutRoom && unclaimedRoom > 0
         unclaimedRoom -= piece.wantedBytes
-        give(i, chosen, rules.usesResidency && waitsForRoom)
+        give(i, chosen, isLasting = true, rules.usesResidency && waitsForRoom)
       }
     }
   }
@@ -124,14 +128,19 @@ final private class Placing(
     if (to >= 0) {
       loads.take(from, piece, held(piece, from), placed.isGuest(i))
       val comesBack = executors(from).waitSeconds > 0
-      give(i, to, (comesBack || !loads.hasRoom(to)) && held(piece, to) < piece.wantedBytes)
+      give(
+        i,
+        to,
+        isLasting = false,
+        (comesBack || !loads.hasRoom(to)) && held(piece, to) < piece.wantedBytes)
     }
     to >= 0
   }
 
-  private def give(i: Int, executor: Int, isGuest: Boolean): Unit = {
+  private def give(i: Int, executor: Int, isLasting: Boolean, isGuest: Boolean): Unit = {
     places(i) = executor
     placed.isGuest(i) = isGuest
+    placed.isLasting(i) = isLasting && !isGuest
     loads.give(executor, pieces(i), held(pieces(i), executor), isGuest)
   }
 
@@ -142,8 +151,11 @@ final private class Placing(
     else {
       val heldBytes = held(piece, owner)
       val missing = piece.wantedBytes - heldBytes
-      if (loads.isCrowdedOut(owner, missing.toDouble, piece.wantedBytes.toDouble)) {
-        loads.leave(owner, heldBytes)
+      // All columns of a row group move together, the others when they are asked for again.
+      val allHeld = piece.holdings.find(_.executor == owner).fold(heldBytes)(_.anyBytes)
+      val isMuch = missing > Placement.MuchMissing * piece.wantedBytes
+      if (isMuch && loads.isCrowdedOut(owner, missing.toDouble, (missing + allHeld).toDouble)) {
+        loads.leave(owner, allHeld)
         -1
       } else owner
     }

@@ -2,12 +2,10 @@ package io.oap.spark.placement
 
 import java.io.FileNotFoundException
 import java.util.Locale
-import java.util.concurrent.{ArrayBlockingQueue, ThreadPoolExecutor, TimeUnit}
 
 import scala.util.control.NonFatal
 
 import com.google.common.cache.{Cache, CacheBuilder}
-import com.google.common.util.concurrent.ThreadFactoryBuilder
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.internal.Logging
@@ -42,15 +40,7 @@ private[spark] final class RemovedFiles(forget: ForgetFiles => Unit) extends Log
   private val folders: Cache[String, String] =
     CacheBuilder.newBuilder().maximumSize(MostTables).build()
 
-  private val worker = new ThreadPoolExecutor(
-    0,
-    1,
-    10,
-    TimeUnit.SECONDS,
-    new ArrayBlockingQueue[Runnable](MostWaiting),
-    new ThreadFactoryBuilder().setDaemon(true).setNameFormat("oap-removed-files").build(),
-    new ThreadPoolExecutor.DiscardPolicy
-  )
+  private val worker = Background.thread("oap-removed-files", MostWaiting)
 
   /** Remembers where the files of a table lie. */
   def tableIsRead(table: CatalogTable): Unit = {

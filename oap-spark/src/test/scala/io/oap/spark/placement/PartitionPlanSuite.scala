@@ -1,5 +1,7 @@
 package io.oap.spark.placement
 
+import scala.collection.mutable.ArrayBuffer
+
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
@@ -24,6 +26,8 @@ class PartitionPlanSuite extends AnyFunSuite {
   private def key(file: Int) = FileIdentity.placementKey(s"file:/data/f$file", Length, 5)
 
   private var directory: Directory = _
+  private var capacity = 10000L
+  private val released = ArrayBuffer.empty[(String, Seq[Long], Seq[Long])]
 
   /** A new cluster of these executors. */
   private def join(executors: String*): Unit = {
@@ -36,7 +40,8 @@ class PartitionPlanSuite extends AnyFunSuite {
 
   /** The executor holds columns of the two row groups of a file, [4, 500) and [500, 1000). */
   private def report(executor: String, files: FileDelta*): Unit = {
-    assert(directory.accept(ResidencyDelta(executor, 0, 1, files, 10000, 0)).isAccepted)
+    val used = files.map(file => java.util.BitSet.valueOf(file.added).cardinality * 250L).sum
+    assert(directory.accept(ResidencyDelta(executor, 0, 1, files, capacity, used)).isAccepted)
   }
 
   private def holds(file: Int, chunks: Int*): FileDelta = {
@@ -51,7 +56,16 @@ class PartitionPlanSuite extends AnyFunSuite {
       wait: String => Double = _ => 0,
       maxSplitBytes: Long = 500): Seq[PlacedPartition] = {
     val partitions = splits.zipWithIndex.map { case (s, i) => FilePartition(i, Array(s)) }
-    new PartitionPlan(directory, wait, Seq("a"), true, PlacementRules(), maxSplitBytes, 0)
+    released.clear()
+    new PartitionPlan(
+      directory,
+      wait,
+      (executor, copies) => released += ((executor, copies.files.toSeq, copies.positions.toSeq)),
+      Seq("a"),
+      true,
+      PlacementRules(),
+      maxSplitBytes,
+      0)
       .of(partitions)
       .toSeq
       .map(_.asInstanceOf[PlacedPartition])
@@ -102,6 +116,18 @@ class PartitionPlanSuite extends AnyFunSuite {
     join("1")
     report("1", holds(5, 0, 2))
     assert(plan(thirds(5) ++ thirds(5)).flatMap(_.files).map(_.length).sum === 2 * Length)
+  }
+
+  test("copies in full pools are released where the row group does not belong") {
+    for (isFull <- Seq(true, false)) {
+      capacity = if (isFull) 550 else 10000
+      join("1", "2")
+      report("1", holds(6, 0, 1))
+      report("2", holds(6, 0, 2))
+      val planned = plan(thirds(6)).map(p => p.executor -> p.files.map(_.start).toSeq)
+      assert(planned.toSet === Set("1" -> Seq(0), "2" -> Seq(500)))
+      assert(released === (if (isFull) Seq(("2", Seq(key(6)), Seq(0))) else Nil))
+    }
   }
 
   test("nobody is waited for longer than reading anew takes, or all work of the scan") {

@@ -53,6 +53,17 @@ final class RoundsSuite extends AnyFunSuite {
       }
     }
 
+  test("pools that are just large enough come to hold everything once") {
+    for ((clue, setting) <- settings(1.05)) withClue(clue) {
+      val cluster = setting.cluster()
+      (1 to 2).foreach(_ => cluster.run(setting.queries))
+      for (_ <- 3 to 5) {
+        assert(cluster.run(setting.queries).hitRatio >= 0.98)
+        assert(cluster.heldTwice < 0.01)
+      }
+    }
+  }
+
   test("without placement about a third comes from the own pool") {
     val off = PlacementRules(usesHash = false, usesResidency = false)
     for ((clue, setting) <- settings(1.15)) withClue(clue) {

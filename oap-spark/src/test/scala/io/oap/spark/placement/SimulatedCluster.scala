@@ -114,11 +114,20 @@ final class SimulatedCluster(
         if (pool.read(SimulatedChunk(pieces(i).file, chunk), bytes, placed.isGuest(i))) hit += bytes
       }
     }
+    for ((executor, copies) <- scan.uselessCopies(pieces, placed)) release(pools(executor), copies)
     queries += 1
     clock.addAndGet(5000000000L)
     if (queries % reportEvery == 0) pools.values.foreach(_.report(directory, table.layouts))
     Round(wanted, hit)
   }
+
+  private def release(pool: SimulatedPool, copies: ReleaseRowGroups): Unit =
+    for ((file, position) <- copies.files.zip(copies.positions)) {
+      val layout = table.layouts(file)
+      val columns = layout.columns.length
+      val first = layout.starts.indexOf(position) * columns
+      for (chunk <- first until first + columns) pool.drop(SimulatedChunk(file, chunk))
+    }
 
   /** Where it is placed, or anywhere. */
   private def whereItRuns(scan: DirectoryScan, executor: Int): String =

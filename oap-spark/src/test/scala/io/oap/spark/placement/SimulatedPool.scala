@@ -71,6 +71,13 @@ final class SimulatedPool(val id: String, val capacityBytes: Long) {
   private def change(chunk: SimulatedChunk): Unit =
     changed.computeIfAbsent(chunk.file, _ => new BitSet).set(chunk.number)
 
+  /** Gives up a chunk, as the driver asks. */
+  def drop(chunk: SimulatedChunk): Unit =
+    Option(chunks.remove(chunk)).foreach { bytes =>
+      usedBytes -= bytes
+      change(chunk)
+    }
+
   private def evictOldest(): Unit = {
     val oldest = chunks.entrySet.iterator
     val entry = oldest.next()
