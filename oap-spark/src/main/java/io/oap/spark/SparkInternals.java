@@ -1,5 +1,6 @@
 package io.oap.spark;
 
+import com.codahale.metrics.MetricRegistry;
 import io.oap.common.ConfigEntry;
 import java.util.ArrayList;
 import java.util.List;
@@ -8,6 +9,7 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.SparkContext$;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.internal.config.ConfigBuilder;
+import org.apache.spark.metrics.source.Source;
 import org.apache.spark.scheduler.ExecutorKilled$;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerEvent;
@@ -134,6 +136,28 @@ public final class SparkInternals {
   /** Posts an event to all listeners of an application, its event log among them. */
   public static void post(SparkContext context, SparkListenerEvent event) {
     context.listenerBus().post(event);
+  }
+
+  /**
+   * Adds metrics to those that Spark's sinks show of this process.
+   *
+   * @param name what stands before the metrics' own names, after the application and the executor
+   */
+  public static void addMetrics(SparkEnv environment, String name, MetricRegistry metrics) {
+    environment
+        .metricsSystem()
+        .registerSource(
+            new Source() {
+              @Override
+              public String sourceName() {
+                return name;
+              }
+
+              @Override
+              public MetricRegistry metricRegistry() {
+                return metrics;
+              }
+            });
   }
 
   /** The execution that ended with this event; null when it failed or is not known. */

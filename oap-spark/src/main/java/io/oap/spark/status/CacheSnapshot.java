@@ -18,14 +18,26 @@ import org.apache.spark.util.kvstore.KVIndex;
  */
 @JsonIgnoreProperties(ignoreUnknown = true)
 public record CacheSnapshot(
-    @KVIndex String key,
+    String key,
     Sample totals,
     List<ExecutorStatus> executors,
     List<Sample> samples,
     List<TableStatus> tables,
     List<ColumnStatus> columns,
     List<ScanReport> scans) {
-  static final String KEY = "column cache";
+  public static final String KEY = "column cache";
+
+  /** Annotated here, because an annotation of the component would count twice. */
+  @Override
+  @KVIndex
+  public String key() {
+    return key;
+  }
+
+  /** Whether the application has used the column cache at all. */
+  public boolean isOfUse() {
+    return totals.atMillis > 0 || !scans.isEmpty();
+  }
 
   /**
    * Sums over all executors at one moment.
@@ -44,7 +56,24 @@ public record CacheSnapshot(
       long pinnedBytes,
       long chunks,
       long evictions,
-      ReaderTotals readers) {}
+      ReaderTotals readers) {
+
+    /** That of one executor. */
+    public static Sample of(long atMillis, ExecutorReport report) {
+      PoolReport pool = report.pool();
+      return pool == null
+          ? new Sample(atMillis, 1, 0, 0, 0, 0, 0, report.readers())
+          : new Sample(
+              atMillis,
+              1,
+              pool.capacityBytes(),
+              pool.usedBytes(),
+              pool.pinnedBytes(),
+              pool.chunks(),
+              pool.evictions(),
+              report.readers());
+    }
+  }
 
   /**
    * An executor that is there, or was.

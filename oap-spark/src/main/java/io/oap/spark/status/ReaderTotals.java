@@ -30,7 +30,7 @@ public record ReaderTotals(
         counters.loadNanos());
   }
 
-  ReaderTotals plus(ReaderTotals other) {
+  public ReaderTotals plus(ReaderTotals other) {
     return new ReaderTotals(
         hits + other.hits,
         misses + other.misses,
@@ -40,7 +40,7 @@ public record ReaderTotals(
         loadNanos + other.loadNanos);
   }
 
-  ReaderTotals minus(ReaderTotals other) {
+  public ReaderTotals minus(ReaderTotals other) {
     return new ReaderTotals(
         hits - other.hits,
         misses - other.misses,
@@ -51,12 +51,12 @@ public record ReaderTotals(
   }
 
   /** Millions of bytes for each second that a task spent reading files; null before it has. */
-  Double loadRate() {
+  public Double loadRate() {
     return loadNanos > 0 ? bytesFromFile * 1000.0 / loadNanos : null;
   }
 
   /** Part of the column chunks asked for that were in the pool, 0 to 1; null before any was. */
-  Double hitRatio() {
+  public Double hitRatio() {
     long asked = hits + misses + bypasses;
     return asked > 0 ? (double) hits / asked : null;
   }

@@ -22,11 +22,11 @@ public record ScanReport(
     Map<String, Long> metrics) {
 
   /** 0 where the scan has no such metric. */
-  long metric(String name) {
+  public long metric(String name) {
     return metrics.getOrDefault(name, 0L);
   }
 
-  ReaderTotals readers() {
+  public ReaderTotals readers() {
     return new ReaderTotals(
         metric("chunksHit"),
         metric("chunksMissed"),

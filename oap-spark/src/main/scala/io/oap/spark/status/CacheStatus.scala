@@ -4,16 +4,21 @@ import com.google.common.collect.MapMaker
 import org.apache.spark.{SparkContext, SparkEnv}
 import org.apache.spark.scheduler._
 
-import io.oap.spark.SparkInternals
+import io.oap.spark.{SparkInternals, SparkUi}
+import io.oap.spark.status.CacheSnapshot.Sample
+import io.oap.spark.ui.CacheTab
 
 /**
  * Keeps what is known of the column cache of an application, by the events on Spark's listener bus:
  * of a running application in its driver, of another when its event log is replayed. Thread-safe.
  */
-private[status] final class CacheStatus extends SparkListener {
+private[spark] final class CacheStatus extends SnapshotListener {
   private val model = new StatusModel
 
-  def snapshot(): CacheSnapshot = model.synchronized(model.snapshot())
+  override def snapshot(): CacheSnapshot = model.synchronized(model.snapshot())
+
+  /** The sums of the snapshot alone. */
+  def totals: Sample = model.synchronized(model.sums)
 
   override def onExecutorAdded(event: SparkListenerExecutorAdded): Unit =
     executorAdded(event.executorId, event.executorInfo.executorHost)
@@ -56,6 +61,8 @@ private[spark] object CacheStatus {
             SparkInternals.post(context, _),
             () => SparkInternals.executors(context).size)
         }
+        SparkUi.attach(context, CacheTab.of(context, () => status.snapshot()))
+        CacheMetrics.add(SparkEnv.get, () => status.totals)
         status
       }
     )

@@ -68,6 +68,9 @@ private[status] final class StatusModel {
     }
   }
 
+  /** Over all executors, so far. */
+  def sums: Sample = totals
+
   /** A copy; the elements never change. */
   def snapshot(): CacheSnapshot = {
     val executors = new ArrayList[ExecutorStatus](gone.values)

@@ -1,0 +1,13 @@
+package io.oap.spark;
+
+import io.oap.spark.status.CacheSnapshot;
+import io.oap.spark.status.SnapshotListener;
+
+/** What the History Server shows of the column cache, and from what. */
+public interface HistoryContent {
+  /** Adds up the events of one application. */
+  SnapshotListener listener();
+
+  /** Shows what they have come to. */
+  SparkUi.Content tab(CacheSnapshot snapshot);
+}

@@ -1,0 +1,12 @@
+package io.oap.spark.ui
+
+import io.oap.spark.{HistoryContent, SparkUi}
+import io.oap.spark.status.{CacheSnapshot, CacheStatus, SnapshotListener}
+
+/** The tab of an application whose event log was replayed. `HistoryTab` makes it by its name. */
+final class CacheHistory extends HistoryContent {
+  override def listener(): SnapshotListener = new CacheStatus
+
+  override def tab(snapshot: CacheSnapshot): SparkUi.Content =
+    new CacheTab(() => snapshot, Map.empty)
+}

@@ -1,0 +1,80 @@
+package io.oap.spark.ui
+
+import scala.jdk.CollectionConverters._
+import scala.xml.{Node, NodeSeq}
+
+import jakarta.servlet.http.HttpServletRequest
+
+import io.oap.spark.SparkUi
+import io.oap.spark.status.CacheSnapshot
+
+/** The first page of the tab: sums, what happened over time, executors, tables, columns, scans. */
+private[ui] final class CachePage(snapshot: () => CacheSnapshot) extends SparkUi.Page {
+  override def title(): String = "Column Cache"
+
+  override def content(request: HttpServletRequest, base: String): Seq[Node] = {
+    val now = snapshot()
+    val path = s"$base/${CacheTab.Prefix}/"
+    summary(now) ++ CachePlots.of(now) ++
+      StatusTables.executors.of(request, path, now.executors) ++
+      StatusTables.tables.of(request, path, now.tables) ++
+      StatusTables.columns.of(request, path, now.columns) ++
+      StatusTables.scans(base).of(request, path, now.scans)
+  }
+
+  private def summary(now: CacheSnapshot): NodeSeq = {
+    val (live, gone) = now.executors.asScala.toSeq.partition(_.isLive)
+    val states = live.groupBy(_.report.state).toSeq.sortBy(_._1).map { case (state, those) =>
+      s"${those.size} $state"
+    } ++ (if (gone.isEmpty) None else Some(s"${gone.size} gone"))
+    // Of an application that has ended, as it was shortly before.
+    val totals =
+      if (live.isEmpty) now.samples.asScala.lastOption.getOrElse(now.totals) else now.totals
+    val readers = totals.readers
+    <div>
+      <ul class="list-unstyled">
+        {entry("Executors", states.mkString(", "))}
+        {
+      entry(
+        "Pools",
+        s"${SparkUi.bytes(totals.usedBytes)} used of ${SparkUi.bytes(totals.capacityBytes)}, " +
+          s"${SparkUi.bytes(totals.pinnedBytes)} in use now; ${totals.chunks} column chunks"
+      )
+    }
+        {
+      entry(
+        "Hit Ratio",
+        Option(readers.hitRatio).fold("")(StatusColumn.percent(_) + ": ") +
+          s"${readers.hits} hits, ${readers.misses} misses, ${readers.bypasses} bypasses"
+      )
+    }
+        {entry("Bytes from Pool", SparkUi.bytes(readers.bytesFromPool))}
+        {
+      entry(
+        "Bytes from Files",
+        SparkUi.bytes(readers.bytesFromFile) +
+          Option(readers.loadRate).fold("")(r => s", ${StatusTables.rate(r)} for each task"))
+    }
+        {entry("Evictions", totals.evictions.toString)}
+      </ul>
+    </div>
+  }
+
+  private def entry(name: String, value: String): Node = <li><strong>{name}:</strong> {value}</li>
+}
+
+/** The cached scans of one SQL execution. */
+private[ui] final class ExecutionScansPage(snapshot: () => CacheSnapshot) extends SparkUi.Page {
+  override def title(): String = "Column Cache: Scans of a SQL Execution"
+
+  override def content(request: HttpServletRequest, base: String): Seq[Node] =
+    CacheTab.number(request, "id") match {
+      case None => <p>The address lacks the id of an execution: ?id=</p>
+      case Some(id) =>
+        val scans = snapshot().scans.asScala.filter(_.execution == id).asJava
+        <ul class="list-unstyled">
+          <li><strong>SQL Execution:</strong> {StatusTables.executionLink(base, id)}</li>
+        </ul> ++
+          StatusTables.scans(base).of(request, s"$base/${CacheTab.Prefix}/execution/", scans)
+    }
+}

@@ -1,0 +1,66 @@
+package io.oap.spark.ui
+
+import java.util.Locale
+
+import scala.jdk.CollectionConverters._
+
+import jakarta.servlet.http.{HttpServlet, HttpServletRequest, HttpServletResponse}
+
+import io.oap.spark.status.{CacheMetric, CacheMetrics, CacheSnapshot}
+import io.oap.spark.status.CacheSnapshot.Sample
+
+/**
+ * The metrics of each executor for Prometheus, at `prometheus`, with the executor as a label. They
+ * stand beside Spark's own page of executors, to which nothing can be added; in Spark's metrics
+ * system the executor is part of a metric's name.
+ */
+private[ui] final class PrometheusPage(
+    applicationId: String,
+    applicationName: String,
+    snapshot: () => CacheSnapshot)
+    extends HttpServlet {
+
+  override def doGet(request: HttpServletRequest, response: HttpServletResponse): Unit =
+    if (request.getPathInfo == "/prometheus") {
+      response.setContentType("text/plain;version=0.0.4;charset=utf-8")
+      response.getWriter.print(text)
+    } else {
+      response.sendError(HttpServletResponse.SC_NOT_FOUND)
+    }
+
+  // As the other pages of Spark's UI.
+  override def doTrace(request: HttpServletRequest, response: HttpServletResponse): Unit =
+    response.sendError(HttpServletResponse.SC_METHOD_NOT_ALLOWED)
+
+  private def text: String = {
+    val samples = snapshot().executors.asScala.toSeq.filter(_.isLive).map { status =>
+      val labels = Seq(
+        "application_id" -> applicationId,
+        "application_name" -> applicationName,
+        "executor_id" -> status.report.executor,
+        "host" -> status.report.host)
+      labels.map { case (name, value) => s"""$name="${escaped(value)}"""" }.mkString(
+        "{",
+        ",",
+        "}") ->
+        Sample.of(status.sampledMillis, status.report)
+    }
+    CacheMetrics.all.filterNot(_.name == "executors").flatMap { metric =>
+      val name = PrometheusPage.name(metric)
+      s"# TYPE $name ${if (metric.isCounter) "counter" else "gauge"}" +:
+        samples.map { case (labels, sample) => s"$name$labels ${metric.value(sample)}" }
+    }.mkString("", "\n", "\n")
+  }
+
+  private def escaped(value: String): String =
+    value.replace("\\", "\\\\").replace("\"", "\\\"").replace("\n", "\\n")
+}
+
+private[spark] object PrometheusPage {
+
+  /** Name of a metric of an executor. */
+  def name(metric: CacheMetric): String = {
+    val words = metric.name.replaceAll("([A-Z])", "_$1").toLowerCase(Locale.ROOT)
+    s"oap_executor_$words" + (if (metric.isCounter) "_total" else "")
+  }
+}
