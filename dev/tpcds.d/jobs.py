@@ -193,8 +193,8 @@ def _bytes(size):
 
 
 def _data(asked, root):
-    data = asked.data or str(root / ".cache" / "tpcds")
-    return data if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:/", data) else os.path.abspath(data)
+    # Relative to here, as it is typed: results are shown to others.
+    return asked.data or os.path.relpath(root / ".cache" / "tpcds")
 
 
 def request(asked, words, root):

@@ -82,6 +82,9 @@ def queries(result):
             axes.bar([x + (i - (len(systems) - 1) / 2) * width for x, _ in found],
                      [t["mean"] for _, t in found], width, yerr=_errors([t for _, t in found]),
                      capsize=2, color=colour[system], alpha=0.75, label=system)
+    # Few rounds give intervals that would hide the bars.
+    means = [t["mean"] for t in result["times"] if t["what"] != "round"]
+    axes.set_ylim(0, 1.8 * max(means))
     axes.set_xticks(range(len(names)), names)
     axes.grid(axis="x", visible=False)
     axes.set_ylabel("seconds")
@@ -177,6 +180,8 @@ def scaling(results):
         axes.errorbar([x for x, _ in points], [t["mean"] for t in times], yerr=_errors(times),
                       fmt="o-", capsize=4, color=colour, label=name)
     axes.set_yscale("log")
+    for axis in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
+        axis(lambda seconds, _: f"{seconds:g}")
     axes.axvline(1, color="#888888", linestyle=":")
     axes.set_xlabel("pool over what the queries need (right of the dotted line all fits)")
     axes.set_ylabel("seconds for a round")

@@ -13,7 +13,7 @@ body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem; marg
 h1 { font-size: 1.7rem } h2 { margin-top: 3rem; border-bottom: 1px solid #ccc }
 table { border-collapse: collapse; margin: 1rem 0; font-size: .9rem; display: block; overflow-x: auto }
 th, td { padding: .25rem .7rem; border-bottom: 1px solid #ddd; text-align: right }
-th:first-child, td:first-child, td.words { text-align: left }
+th:first-child, td:first-child, .words { text-align: left }
 pre { background: #f5f5f5; padding: .7rem; overflow-x: auto; white-space: pre-wrap }
 .yes { color: #00694b; font-weight: 600 } .no { color: #a33c00; font-weight: 600 }
 figure { margin: 1.5rem 0 } figcaption { font-size: .9rem; color: #555 }
@@ -121,10 +121,13 @@ def facts(result):
 
 def _table(header, rows):
     cell = html.escape
-    head = "".join(f"<th>{cell(name)}</th>" for name in header)
+    rows = list(rows)
+    # A column of words is set to the left, one of numbers to the right.
+    words = [any(len(row[i]) > 28 or " against " in row[i] for row in rows) for i in range(len(header))]
+    kinds = ["words" if is_words else "" for is_words in words]
+    head = "".join(f'<th class="{k}">{cell(name)}</th>' for k, name in zip(kinds, header))
     body = "".join(
-        "<tr>" + "".join(
-            f'<td class="{MARKS.get(c, "words" if len(c) > 30 else "")}">{cell(c)}</td>' for c in row)
+        "<tr>" + "".join(f'<td class="{MARKS.get(c, k)}">{cell(c)}</td>' for k, c in zip(kinds, row))
         + "</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 

@@ -44,7 +44,9 @@ object Circumstances {
     options,
     machine(spark),
     versions(spark),
-    spark.conf.getAll.filter { case (key, _) => Recorded.exists(key.startsWith(_)) }
+    spark.conf.getAll.filter { case (key, _) =>
+      Recorded.exists(key.startsWith(_)) && key != "spark.sql.warehouse.dir"
+    }
   )
 
   private def machine(spark: SparkSession): Map[String, Any] = {
