@@ -49,7 +49,7 @@ def _add_options(parser, name):
         add("--pool-share", type=_share, metavar="X",
             help="instead: this share of the bytes that the queries need, which are measured first"
             + (" (default 0.35)" if name in ("residency", "loss") else ""))
-        rounds = {"queries": 3, "residency": 4, "loss": 3, "waiting": 5}[name]
+        rounds = {"queries": 3, "residency": 4, "loss": 6, "waiting": 5}[name]
         add("--rounds", type=number(2, 1000), default=rounds, metavar="N",
             help=f"rounds of all queries (default {rounds})")
     if name in ("queries", "failures"):
