@@ -11,7 +11,7 @@ import io.oap.cache.{CacheCounters, ColumnCache}
 import io.oap.cache.pool.{NativeLibrary, PoolOptions}
 import io.oap.common.OapConfig
 import io.oap.spark.placement.ResidencyReporter
-import io.oap.spark.status.{CacheMetrics, StatusReporter}
+import io.oap.spark.status.{CacheMetrics, CacheStatus, StatusReporter}
 
 /**
  * The column cache of this process, opened when a task first wants it, from the configuration the
@@ -66,7 +66,8 @@ object ExecutorCache extends Logging {
     status.start()
     // The driver of a local application shows those of all its executors, which is this one.
     if (!SparkInternals.isDriver(environment)) {
-      CacheMetrics.add(environment, CacheMetrics.ofThisExecutor)
+      CacheStatus.orWithout("metrics")(
+        CacheMetrics.add(environment, CacheMetrics.ofThisExecutor))
     }
     cache
   }

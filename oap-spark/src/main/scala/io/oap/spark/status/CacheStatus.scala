@@ -1,7 +1,10 @@
 package io.oap.spark.status
 
+import scala.util.control.NonFatal
+
 import com.google.common.collect.MapMaker
 import org.apache.spark.{SparkContext, SparkEnv}
+import org.apache.spark.internal.Logging
 import org.apache.spark.scheduler._
 
 import io.oap.spark.{SparkInternals, SparkUi}
@@ -20,6 +23,9 @@ private[spark] final class CacheStatus extends SnapshotListener {
   /** The sums of the snapshot alone. */
   def totals: Sample = model.synchronized(model.sums)
 
+  /** How many executors there are. */
+  def executorCount: Int = model.synchronized(model.executorCount)
+
   override def onExecutorAdded(event: SparkListenerExecutorAdded): Unit =
     executorAdded(event.executorId, event.executorInfo.executorHost)
 
@@ -37,7 +43,7 @@ private[spark] final class CacheStatus extends SnapshotListener {
     model.synchronized(model.executorAdded(id, host))
 }
 
-private[spark] object CacheStatus {
+private[spark] object CacheStatus extends Logging {
   private val all = new MapMaker().weakKeys().makeMap[SparkContext, CacheStatus]()
 
   /** That of a running application, from its driver; it begins with the first call. */
@@ -59,12 +65,22 @@ private[spark] object CacheStatus {
           StatusService.start(
             SparkEnv.get,
             SparkInternals.post(context, _),
-            () => SparkInternals.executors(context).size)
+            () => status.executorCount)
         }
-        SparkUi.attach(context, CacheTab.of(context, () => status.snapshot()))
-        CacheMetrics.add(SparkEnv.get, () => status.totals)
+        orWithout("tab")(SparkUi.attach(
+          context,
+          CacheTab.of(context, () => status.snapshot())))
+        orWithout("metrics")(CacheMetrics.add(SparkEnv.get, () => status.totals))
         status
       }
     )
   }
+
+  /** What is only to be looked at may fail, as in a Spark that has changed inside. */
+  def orWithout(what: String)(begin: => Unit): Unit =
+    try begin
+    catch {
+      case e @ (NonFatal(_) | _: LinkageError) =>
+        logWarning(s"The column cache goes on without its $what in Spark's monitoring: $e")
+    }
 }

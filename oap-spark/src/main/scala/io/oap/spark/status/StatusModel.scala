@@ -71,6 +71,8 @@ private[status] final class StatusModel {
   /** Over all executors, so far. */
   def sums: Sample = totals
 
+  def executorCount: Int = live.size
+
   /** A copy; the elements never change. */
   def snapshot(): CacheSnapshot = {
     val executors = new ArrayList[ExecutorStatus](gone.values)

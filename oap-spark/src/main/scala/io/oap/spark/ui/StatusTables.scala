@@ -89,11 +89,28 @@ private[ui] object StatusTables {
       text[ScanReport]("Table")(_.table),
       text[ScanReport]("Columns")(scan => shortened(scan.columns.asScala.toSeq))
     ) ++ readers[ScanReport](_.readers()) ++ Seq(
+      text[ScanReport]("Causes", "Why chunks were missed or bypassed")(causes),
       number[ScanReport]("Rows", "Rows that the scan gave")(_.metric("numOutputRows")),
       shown[ScanReport]("Load Time", "Time that its tasks spent reading files, together")(
         _.metric("loadTime"))(io.oap.spark.SparkUi.duration(_))
     )
   )
+
+  /** Words for the metrics that say why chunks were missed or bypassed. */
+  private val Causes = Seq(
+    "missesCold" -> "cold",
+    "missesEvicted" -> "evicted",
+    "missesChangedFile" -> "changed file",
+    "bypassesNotAdmitted" -> "not admitted",
+    "bypassesTooLarge" -> "too large",
+    "bypassesPinnedFull" -> "pinned full",
+    "bypassesOther" -> "other"
+  )
+
+  private def causes(scan: ScanReport): String =
+    Causes.map { case (metric, cause) => (scan.metric(metric), cause) }
+      .collect { case (count, cause) if count > 0 => s"$count $cause" }
+      .mkString(", ")
 
   def executionLink(base: String, id: Long): Node =
     <a href={s"$base/SQL/execution/?id=$id"}>{id.toString}</a>
