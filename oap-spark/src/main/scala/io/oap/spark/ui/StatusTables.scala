@@ -83,7 +83,7 @@ private[ui] object StatusTables {
         "The SQL execution, and its scans alone",
         Comparator.comparingLong[ScanReport](_.execution),
         scan =>
-          <td>{executionLink(base, scan.execution)} {scansLink(base, scan.execution)}</td>
+          <td>{executionLink(base, scan.execution)} ({scansLink(base, scan.execution)})</td>
       ),
       date[ScanReport]("Ended")(_.endedMillis),
       text[ScanReport]("Table")(_.table),
