@@ -16,30 +16,50 @@ private[spark] final class ExecutorLoad(nanoTime: () => Long) {
 
   private final class Slots(val host: String, count: Int) {
     private val stageOfTask = mutable.LongMap.empty[Int]
-    private var changed = nanoTime()
-    private var fullSince = changed
+    private val stays = mutable.HashMap.empty[Int, Stay]
+    private var fullUntil = nanoTime() - 2 * ShortNanos
 
-    def change(update: mutable.LongMap[Int] => Unit): Unit = synchronized {
+    def started(task: Long, stage: Int): Unit = synchronized {
       val now = nanoTime()
-      val wasFull = isFull
-      update(stageOfTask)
-      if (isFull != wasFull) {
-        // A slot that is taken again at once was not free.
-        if (isFull && now - changed > ShortNanos) {
-          fullSince = now
-        }
-        changed = now
+      stays.filterInPlace((_, stay) => stay.isStill(now))
+      stays.getOrElseUpdate(stage, new Stay(now)).tasks += 1
+      stageOfTask.update(task, stage)
+    }
+
+    def ended(task: Long): Unit = synchronized {
+      val now = nanoTime()
+      if (isFull) {
+        fullUntil = now
       }
+      for (stage <- stageOfTask.remove(task); stay <- stays.get(stage)) {
+        stay.tasks -= 1
+        stay.left = now
+      }
+    }
+
+    def stageEnded(stage: Int): Unit = synchronized {
+      stageOfTask.filterInPlace((_, of) => of != stage)
+      stays.remove(stage)
     }
 
     private def isFull: Boolean = stageOfTask.size >= count
 
-    /** For how long all slots have been taken, if they are. */
-    def fullNanos: Option[Long] =
-      synchronized(if (isFull) Some(nanoTime() - fullSince) else None)
+    /**
+     * For how long all slots have been taken; by the stage that came last, which may be the first
+     * to give one back. A slot that is taken again at once was not free.
+     */
+    def busyNanos: Long = synchronized {
+      val now = nanoTime()
+      val since = stays.values.filter(_.isStill(now)).map(_.since)
+      if (since.nonEmpty && (isFull || now - fullUntil <= ShortNanos)) now - since.max else 0
+    }
+  }
 
-    /** Whether it has had a free slot for longer than it takes to give it a task. */
-    def isIdle: Boolean = synchronized(!isFull && nanoTime() - changed > ShortNanos)
+  /** Since when a stage has had slots of an executor without a break. */
+  private final class Stay(val since: Long) {
+    var tasks = 0
+    var left = 0L
+    def isStill(now: Long): Boolean = tasks > 0 || now - left <= ShortNanos
   }
 
   private val executors = TrieMap.empty[String, Slots]
@@ -63,20 +83,20 @@ private[spark] final class ExecutorLoad(nanoTime: () => Long) {
   def executorLost(id: String): Unit = executors.remove(id)
 
   def taskStarted(executor: String, task: Long, stage: Int): Unit =
-    executors.get(executor).foreach(_.change(_.update(task, stage)))
+    executors.get(executor).foreach(_.started(task, stage))
 
   def taskEnded(executor: String, task: Long): Unit =
-    executors.get(executor).foreach(_.change(_.remove(task)))
+    executors.get(executor).foreach(_.ended(task))
 
   /** The stage has no tasks any more, whatever has been heard of them: events can be lost. */
   def stageEnded(stage: Int): Unit =
-    executors.values.foreach(_.change(_.filterInPlace((_, of) => of != stage)))
+    executors.values.foreach(_.stageEnded(stage))
 
   /**
-   * How long a task that wants to run there is expected to wait while others stand idle; 0 where
-   * a slot is free, or where nobody is idle and the task would wait anywhere; infinite where Spark
-   * gives no tasks at all. What has been full
-   * for long is taken to stay so for as long again. Costs little when asked for many tasks.
+   * How much longer a task that wants to run there is expected to wait than where it would wait
+   * least; 0 where a slot is free, infinite where Spark gives no tasks at all. A stage that has had
+   * the slots for long is taken to keep them for as long again. Costs little when asked for many
+   * tasks.
    */
   def expectedWaitSeconds(executor: String): Double = {
     val now = nanoTime()
@@ -92,9 +112,11 @@ private[spark] final class ExecutorLoad(nanoTime: () => Long) {
     excludedNames.contains(executor) ||
       executors.get(executor).exists(slots => excludedNames.contains(slots.host))
 
-  private def waitsNow(): Map[String, Double] =
-    if (!executors.values.exists(_.isIdle)) Map.empty
-    else executors.flatMap { case (id, slots) => slots.fullNanos.map(n => id -> n / 1e9) }.toMap
+  private def waitsNow(): Map[String, Double] = {
+    val busy = executors.map { case (id, slots) => id -> slots.busyNanos }
+    val least = busy.values.minOption.getOrElse(0L)
+    busy.map { case (id, nanos) => id -> (nanos - least) / 1e9 }.toMap
+  }
 }
 
 private object ExecutorLoad {

@@ -22,31 +22,53 @@ class ExecutorLoadSuite extends AnyFunSuite {
 
     load.taskStarted("a", 2, 10)
     pass(4000)
-    assert(wait("a") === 4.0, "full, and b idle")
+    assert(wait("a") === 5.0, "full, by a stage that came 5 s ago")
     assert(wait("b") === 0)
     assert(wait("unknown") === 0)
 
     load.taskEnded("a", 2)
     pass(10)
-    load.taskStarted("a", 3, 11)
+    load.taskStarted("a", 3, 10)
     pass(990)
-    assert(wait("a") === 5.0, "a slot that is taken again at once was not free")
+    assert(wait("a") === 6.0, "a slot that is taken again at once was not free")
 
     load.taskStarted("b", 4, 11)
     pass(100)
-    assert(wait("a") === 0, "nobody is idle")
-
-    load.taskEnded("b", 4)
-    pass(10)
-    assert(wait("a") === 0, "b will be given the next task")
-    pass(100)
-    assert(wait("a") > 5)
+    assert(wait("a") === 6.0 && wait("b") === 0, "nobody is idle, but b may be so sooner")
 
     load.taskEnded("a", 3)
-    pass(100)
+    pass(10)
     load.taskStarted("a", 5, 12)
+    pass(40)
+    load.taskEnded("b", 4)
+    pass(60)
+    assert(wait("a") === 0.1, "the stage that came last may be the first to leave")
+
+    load.taskEnded("a", 5)
+    pass(100)
+    assert(wait("a") === 0, "a slot is free")
+    load.taskStarted("a", 6, 12)
     pass(2000)
     assert(wait("a") === 2.0, "it had a free slot meanwhile")
+  }
+
+  test("who waits anywhere waits nowhere longer") {
+    val load = new ExecutorLoad(() => millis * 1000000)
+    Seq("a", "b").foreach(load.executorJoined(_, "host", 1))
+    load.taskStarted("a", 1, 10)
+    pass(60000)
+    load.taskStarted("b", 2, 11)
+    pass(300)
+    def waits = Seq("a", "b").map(load.expectedWaitSeconds)
+    assert(waits === Seq(60.0, 0.0))
+    load.taskEnded("b", 2)
+    pass(10)
+    load.taskStarted("b", 3, 11)
+    pass(300)
+    assert(waits === Seq(60.0, 0.0), "the same stage")
+    load.taskEnded("b", 3)
+    pass(51)
+    assert(waits === Seq(60.661, 0.0), "b is idle")
   }
 
   test("tasks of a stage that ended are gone, though their end was not heard") {
