@@ -29,6 +29,13 @@ def on(table):
         f"SELECT concat('check', ':warm=', sum(id) + sum(b)) FROM {table}",
         f"SELECT concat('check', ':read=', bytes_from_file, ':cold=', misses_cold) "
         f"FROM oap.system.scans WHERE table LIKE '%.{table}' ORDER BY execution_id DESC LIMIT 1",
+        f"CALL oap.system.pin('{table}', array('b'))",
+        f"SELECT concat('check', ':pinned=', array_join(array_sort(collect_set(column)), ',')) "
+        f"FROM oap.system.chunks WHERE pinned AND path LIKE '%/{table}/%'",
+        "CALL oap.system.verify()",
+        f"CALL oap.system.unpin('{table}')",
+        "SELECT concat('check', ':kept=', count_if(pinned), ':sound=', count(*) > 0) "
+        f"FROM oap.system.chunks WHERE path LIKE '%/{table}/%'",
         f"CALL oap.system.clear(table => '{table}')",
         "SELECT concat('check', ':left=', count(*)) FROM oap.system.chunks "
         f"WHERE path LIKE '%/{table}/%'",
@@ -44,6 +51,8 @@ EXPECTED_ON = [
     "check:columns=b",
     "check:warm=5000249995",
     "check:read=0:cold=0",
+    "check:pinned=b",
+    "check:kept=0:sound=true",
     "check:left=0",
 ]
 

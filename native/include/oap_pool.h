@@ -12,7 +12,8 @@
  *
  * Threads: every function except open and close may be called by any thread at any time; a pin may
  * be ended by another thread than the one that took it. oap_pool_pin, oap_pool_unpin,
- * oap_pool_publish and oap_pool_is_held take no lock (the last unpin of a dropped chunk does).
+ * oap_pool_publish, oap_pool_is_held and the two of the note take no lock (the last unpin of a
+ * dropped chunk does).
  *
  * Errors: functions return 0 or a negative errno, listed with each. Nothing is ever written to a
  * standard stream and no signal handler or environment variable is touched.
@@ -166,6 +167,13 @@ int oap_pool_reserve(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chu
 /* Makes a reserved chunk visible; the caller now holds one pin on it, under the same oap_chunk.
  * EINVAL: not a reservation that is open. */
 int oap_pool_publish(oap_pool *pool, const oap_chunk *chunk);
+
+/* Keeps a number with a reserved chunk, for whoever pins it once it is published: a checksum of its
+ * bytes, say. 0 until it is set. EINVAL: not a reservation that is open. */
+int oap_pool_set_note(oap_pool *pool, const oap_chunk *chunk, uint64_t note);
+
+/* That number. EINVAL: the chunk is not pinned. */
+int oap_pool_note(oap_pool *pool, const oap_chunk *chunk, uint64_t *note);
 
 /* Gives a reservation back. EINVAL: not a reservation that is open. */
 int oap_pool_abandon(oap_pool *pool, const oap_chunk *chunk);

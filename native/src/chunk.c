@@ -49,6 +49,7 @@ static void fill_in(oap_shard *shard, uint32_t number, uint64_t bytes,
                     const uint32_t extents[OAP_MAX_PIECES], uint32_t pieces) {
   oap_slot *slot = &shard->slots[number];
   slot->bytes = bytes;
+  slot->note = 0;
   slot->place = shard->space.extents[extents[0]].position + pieces;
   uint64_t left = bytes;
   for (uint32_t i = 0; i < pieces; i++) {
@@ -155,6 +156,27 @@ int oap_shard_publish(oap_shard *shard, const oap_chunk *chunk) {
       return 0;
     }
   }
+}
+
+int oap_shard_set_note(oap_shard *shard, const oap_chunk *chunk, uint64_t note) {
+  uint64_t word;
+  oap_slot *slot = slot_of(shard, chunk, &word);
+  enum oap_state state = slot == NULL ? OAP_FREE : oap_word_state(word);
+  if (state != OAP_LOADING && state != OAP_DOOMED) {
+    return -EINVAL;
+  }
+  slot->note = note; /* publish hands it on, with the bytes */
+  return 0;
+}
+
+int oap_shard_note(oap_shard *shard, const oap_chunk *chunk, uint64_t *note) {
+  uint64_t word;
+  oap_slot *slot = slot_of(shard, chunk, &word);
+  if (slot == NULL || oap_word_pins(word) == 0) {
+    return -EINVAL;
+  }
+  *note = slot->note;
+  return 0;
 }
 
 int oap_shard_abandon(oap_shard *shard, const oap_chunk *chunk) {

@@ -133,6 +133,23 @@ static jint native_publish(JNIEnv *env, jclass class, jlong pool, jlong slot_and
   return oap_pool_publish(pool_of(pool), &chunk);
 }
 
+static jint native_set_note(JNIEnv *env, jclass class, jlong pool, jlong slot_and_generation,
+                            jint shard, jlong note) {
+  (void)env, (void)class;
+  oap_chunk chunk = chunk_of(slot_and_generation, shard, 0);
+  return oap_pool_set_note(pool_of(pool), &chunk, (uint64_t)note);
+}
+
+/* 0 where there is none, or the chunk is not pinned. */
+static jlong native_note(JNIEnv *env, jclass class, jlong pool, jlong slot_and_generation,
+                         jint shard) {
+  (void)env, (void)class;
+  oap_chunk chunk = chunk_of(slot_and_generation, shard, 0);
+  uint64_t note = 0;
+  oap_pool_note(pool_of(pool), &chunk, &note);
+  return (jlong)note;
+}
+
 static jint native_abandon(JNIEnv *env, jclass class, jlong pool, jlong slot_and_generation,
                            jint shard, jlong bytes) {
   (void)env, (void)class;
@@ -230,6 +247,8 @@ static const JNINativeMethod methods[] = {
     {"window", "(JI)Ljava/nio/ByteBuffer;", (void *)native_window},
     {"reserve", "(JJJJJJJ)I", (void *)native_reserve},
     {"publish", "(JJIJ)I", (void *)native_publish},
+    {"setNote", "(JJIJ)I", (void *)native_set_note},
+    {"note", "(JJI)J", (void *)native_note},
     {"abandon", "(JJIJ)I", (void *)native_abandon},
     {"pin", "(JJJJJJ)I", (void *)native_pin},
     {"unpin", "(JJIJ)I", (void *)native_unpin},

@@ -218,6 +218,17 @@ int oap_pool_publish(oap_pool *pool, const oap_chunk *chunk) {
                                           : -EINVAL;
 }
 
+int oap_pool_set_note(oap_pool *pool, const oap_chunk *chunk, uint64_t note) {
+  return chunk->shard < pool->shard_count
+             ? oap_shard_set_note(&pool->shards[chunk->shard], chunk, note)
+             : -EINVAL;
+}
+
+int oap_pool_note(oap_pool *pool, const oap_chunk *chunk, uint64_t *note) {
+  return chunk->shard < pool->shard_count ? oap_shard_note(&pool->shards[chunk->shard], chunk, note)
+                                          : -EINVAL;
+}
+
 int oap_pool_abandon(oap_pool *pool, const oap_chunk *chunk) {
   return chunk->shard < pool->shard_count ? oap_shard_abandon(&pool->shards[chunk->shard], chunk)
                                           : -EINVAL;

@@ -46,7 +46,7 @@ typedef struct oap_slot {
   /* Second line: only for chunks of several pieces. */
   uint64_t piece_bytes[OAP_MAX_PIECES];
   uint64_t more_positions[OAP_MAX_PIECES - 1];
-  uint64_t unused[1];
+  uint64_t note; /* the loader's own; written before the chunk is published, never after */
   /* Third line. */
   uint32_t extent[OAP_MAX_PIECES];
   uint32_t queue_previous;

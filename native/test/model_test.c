@@ -23,6 +23,7 @@ typedef struct model {
   uint64_t capacity; /* of each shard */
   uint64_t most;     /* that it can become */
   unsigned shards;
+  uint64_t notes[KEYS]; /* of the chunk that was reserved last */
   uint64_t bytes[KEYS]; /* of the published chunk; 0: none was published, or it was dropped */
   held held[HELD];
   unsigned held_count;
@@ -37,6 +38,24 @@ static int held_of(const model *m, uint32_t key, bool reserved) {
     }
   }
   return -1;
+}
+
+/* The note of a reservation is 0 until it is set, and no one else's. */
+static void take_note(model *m, const held *h) {
+  uint64_t note = 1;
+  CHECK(oap_pool_note(m->pool, &h->chunk, &note) == -EINVAL && note == 1);
+  m->notes[h->key] = random_below(&m->random, 4) == 0 ? 0 : random_below(&m->random, UINT64_MAX);
+  if (m->notes[h->key] != 0) {
+    CHECK(oap_pool_set_note(m->pool, &h->chunk, ~m->notes[h->key]) == 0);
+    CHECK(oap_pool_set_note(m->pool, &h->chunk, m->notes[h->key]) == 0);
+  }
+}
+
+static void check_note(model *m, const held *h) {
+  uint64_t note;
+  CHECK(oap_pool_note(m->pool, &h->chunk, &note) == 0);
+  CHECK(note == m->notes[h->key]);
+  CHECK(oap_pool_set_note(m->pool, &h->chunk, 1) == -EINVAL);
 }
 
 static void reserve(model *m, uint32_t k) {
@@ -68,6 +87,7 @@ static void reserve(model *m, uint32_t k) {
     m->bytes[k] = 0;
     m->held_count++;
     chunk_fill(&key, &h->chunk);
+    take_note(m, h);
   } else {
     CHECK(result == -ENOSPC || result == -EFBIG);
     CHECK(m->held_count > 0 || bytes > m->capacity / 4);
@@ -88,6 +108,7 @@ static void pin(model *m, uint32_t k) {
     h->reserved = false;
     h->dropped = false;
     m->held_count++;
+    check_note(m, h);
   }
 }
 
@@ -106,6 +127,7 @@ static void end_one(model *m) {
     if (!h->dropped) {
       CHECK(oap_pool_is_held(m->pool, &key));
       m->bytes[h->key] = h->chunk.bytes;
+      check_note(m, h);
     }
     h->reserved = false;
     return;

@@ -32,6 +32,7 @@ static void load(const oap_key *key, uint64_t *random) {
     return;
   }
   chunk_fill(key, &chunk);
+  CHECK(oap_pool_set_note(pool, &chunk, bytes) == 0);
   if (random_below(random, 8) == 0) {
     CHECK(oap_pool_abandon(pool, &chunk) == 0);
     return;
@@ -49,7 +50,9 @@ static void *work(void *seed) {
     oap_key key = key_of(random_below(&random, KEYS));
     oap_chunk chunk;
     if (oap_pool_pin(pool, &key, &chunk) == 0) {
+      uint64_t note;
       CHECK(chunk_is_right(&key, &chunk));
+      CHECK(oap_pool_note(pool, &chunk, &note) == 0 && note == chunk.bytes);
       CHECK(oap_pool_unpin(pool, &chunk) == 0);
       hits++;
     } else {

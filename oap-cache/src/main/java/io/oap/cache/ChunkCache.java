@@ -13,6 +13,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -45,6 +46,9 @@ public final class ChunkCache {
   /** Why chunks are loaded again. */
   final LoadedChunks loaded;
 
+  final KeptChunks kept;
+  private final Predicate<ChunkKey> isToBeKept;
+
   private final Cache<ChunkKey, Boolean> askedInPart;
   private final AtomicReference<Throwable> fault;
   private final boolean displaces;
@@ -60,6 +64,8 @@ public final class ChunkCache {
   ChunkCache(ColumnPool pool, long loadTimeoutMillis, LoadedChunks loaded) {
     this.pool = pool;
     this.loaded = loaded;
+    this.kept = new KeptChunks(pool);
+    this.isToBeKept = null;
     this.loadTimeoutMillis = loadTimeoutMillis;
     this.loads = new ConcurrentHashMap<>();
     this.askedInPart = CacheBuilder.newBuilder().maximumSize(ASKED_IN_PART).build();
@@ -67,14 +73,16 @@ public final class ChunkCache {
     this.displaces = true;
   }
 
-  private ChunkCache(ChunkCache host) {
+  private ChunkCache(ChunkCache host, boolean displaces, Predicate<ChunkKey> isToBeKept) {
     this.pool = host.pool;
     this.loadTimeoutMillis = host.loadTimeoutMillis;
     this.loads = host.loads;
     this.loaded = host.loaded;
+    this.kept = host.kept;
     this.askedInPart = host.askedInPart;
     this.fault = host.fault;
-    this.displaces = false;
+    this.displaces = displaces;
+    this.isToBeKept = isToBeKept;
   }
 
   /**
@@ -82,7 +90,24 @@ public final class ChunkCache {
    * they load into room that is free, but nothing leaves the pool for them.
    */
   ChunkCache forGuests() {
-    return new ChunkCache(this);
+    return new ChunkCache(this, false, null);
+  }
+
+  /** The same cache for readers that keep these chunks when they come upon them. */
+  ChunkCache keeping(Predicate<ChunkKey> chunks) {
+    return new ChunkCache(this, displaces, chunks);
+  }
+
+  /** Keeps a chunk that the pool holds now, if that is wanted of it. */
+  void keepIfWanted(ChunkKey key) {
+    if (isToBeKept == null || !isToBeKept.test(key)) {
+      return;
+    }
+    try {
+      kept.keep(key);
+    } catch (RuntimeException | LinkageError e) {
+      switchOff(e);
+    }
   }
 
   /** Whether a chunk may enter the pool. */
@@ -137,6 +162,7 @@ public final class ChunkCache {
     if (pin == null) {
       return null;
     }
+    keepIfWanted(key);
     ChunkAccess.record(key, pin.bytes(), true);
     HeldChunks held = new HeldChunks(1, this::unpin);
     held.put(0, pin);

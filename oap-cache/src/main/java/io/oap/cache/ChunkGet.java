@@ -68,6 +68,7 @@ final class ChunkGet {
     if (pin == null) {
       return false;
     }
+    cache.keepIfWanted(requests.get(index).key());
     held.put(index, pin);
     counters.hit(requests.get(index).length());
     return true;
@@ -173,7 +174,9 @@ final class ChunkGet {
         piece.put(source.slice(source.position(), bytes));
         source.position(source.position() + bytes);
       }
+      load.room().setNote(Checksum.of(held.buffer(load.index())));
       load.room().publish().close();
+      cache.keepIfWanted(requests.get(load.index()).key());
       return true;
     } catch (RuntimeException | LinkageError e) {
       cache.switchOff(e);

@@ -4,7 +4,9 @@ import static java.util.stream.Collectors.toSet;
 
 import io.oap.cache.parquet.FooterCache;
 import io.oap.cache.parquet.KnownFiles;
+import io.oap.cache.parquet.KnownFiles.KnownFile;
 import io.oap.cache.pool.ColumnPool;
+import io.oap.cache.pool.Pin;
 import io.oap.cache.pool.PoolOptions;
 import io.oap.cache.pool.PoolSnapshot;
 import io.oap.cache.pool.PoolStats;
@@ -14,7 +16,9 @@ import java.util.BitSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.SortedMap;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
+import java.util.function.Predicate;
 
 /** Everything one process caches: column chunks in the pool, footers on the heap. Thread-safe. */
 public final class ColumnCache implements AutoCloseable {
@@ -48,18 +52,78 @@ public final class ColumnCache implements AutoCloseable {
     this.footers = new FooterCache(footerSize);
   }
 
-  private ColumnCache(ColumnCache host) {
+  private ColumnCache(ColumnCache host, ChunkCache chunks) {
     this.options = host.options;
     this.pool = host.pool;
-    this.chunks = host.chunks.forGuests();
-    this.vectors = host.vectors.forGuests(chunks);
+    this.chunks = chunks;
+    this.vectors = host.vectors.with(chunks);
     this.footers = host.footers;
     this.files = host.files;
   }
 
   /** The same cache for readers whose chunks belong elsewhere: nothing leaves the pool for them. */
   public ColumnCache forGuests() {
-    return new ColumnCache(this);
+    return new ColumnCache(this, chunks.forGuests());
+  }
+
+  /**
+   * The same cache for readers of pinned columns: chunks that they load or find are kept.
+   *
+   * @param column whether chunks of a top-level column of this name are to be kept
+   */
+  public ColumnCache keeping(Predicate<String> column) {
+    return new ColumnCache(
+        this,
+        chunks.keeping(
+            key -> {
+              KnownFile file = files.get(key.file());
+              return file != null && column.test(file.columns().get(key.column()));
+            }));
+  }
+
+  /** The chunks that stay until somebody lets go of them. */
+  public KeptChunks kept() {
+    return chunks.kept;
+  }
+
+  /**
+   * What came of a check of all chunks.
+   *
+   * @param chunks looked at
+   * @param damaged of those: their bytes were not those they had been published with, and they were
+   *     dropped
+   */
+  public record Verified(long chunks, long bytes, long damaged, long damagedBytes) {}
+
+  /**
+   * Reads all chunks that are held now, and drops those whose bytes have changed.
+   *
+   * @param isCancelled asked before each chunk; ends the check early
+   */
+  public Verified verify(BooleanSupplier isCancelled) {
+    long count = 0;
+    long bytes = 0;
+    long damaged = 0;
+    long damagedBytes = 0;
+    for (PoolSnapshot.HeldKey held : snapshot().chunks()) {
+      if (isCancelled.getAsBoolean()) {
+        break;
+      }
+      try (Pin pin = pool.pin(held.key())) {
+        if (pin == null) {
+          continue; // has left meanwhile
+        }
+        count++;
+        bytes += pin.bytes();
+        if (!Checksum.isRight(pin)) {
+          damaged++;
+          damagedBytes += pin.bytes();
+          pool.drop(held.key());
+          chunks.kept.release(held.key());
+        }
+      }
+    }
+    return new Verified(count, bytes, damaged, damagedBytes);
   }
 
   public ChunkCache chunks() {
@@ -87,6 +151,7 @@ public final class ColumnCache implements AutoCloseable {
   /** Changes the pool's capacity, as {@link ColumnPool#resize} says. */
   public void resize(long bytes) {
     pool.resize(bytes);
+    chunks.kept.settle();
   }
 
   /** The files that keys of the pool stand for. */
@@ -111,7 +176,9 @@ public final class ColumnCache implements AutoCloseable {
   /** Drops all chunks of a file; returns how many there were. */
   public long drop(FileId file) {
     chunks.loaded.forget(file);
-    return pool.drop(file);
+    long dropped = pool.drop(file);
+    chunks.kept.release(key -> key.file().equals(file));
+    return dropped;
   }
 
   /**
@@ -124,6 +191,7 @@ public final class ColumnCache implements AutoCloseable {
     for (PoolSnapshot.HeldKey held : pool.snapshot().chunks()) {
       BitSet some = rowGroups.get(held.key().file());
       if (some != null && some.get(held.key().rowGroup()) && pool.drop(held.key())) {
+        chunks.kept.release(held.key());
         dropped++;
       }
     }
@@ -139,6 +207,7 @@ public final class ColumnCache implements AutoCloseable {
   public void clear() {
     chunks.loaded.clear();
     pool.clear();
+    chunks.kept.release(key -> true);
     footers.clear();
   }
 
@@ -149,6 +218,7 @@ public final class ColumnCache implements AutoCloseable {
    */
   @Override
   public void close() {
+    chunks.kept.release(key -> true);
     pool.close();
   }
 }

@@ -37,9 +37,9 @@ public final class VectorChunks {
     this.refused = refused;
   }
 
-  /** The same for readers whose chunks belong elsewhere. */
-  VectorChunks forGuests(ChunkCache guests) {
-    return new VectorChunks(pool, guests, refused);
+  /** The same for readers of that kind. */
+  VectorChunks with(ChunkCache others) {
+    return new VectorChunks(pool, others, refused);
   }
 
   /** A vector chunk if the pool holds it now; to be closed by the caller. Else null. */
@@ -51,11 +51,13 @@ public final class VectorChunks {
     VectorChunk chunk = null;
     try {
       chunk = VectorChunk.open(pin);
+      chunks.keepIfWanted(key);
       ChunkAccess.record(key, pin.bytes(), true);
       return new HeldVector(pin, chunk, chunks::unpin);
     } catch (VectorException e) {
       // Without it the reader takes the encoded chunk, and in time another one is made.
       pool.drop(key);
+      chunks.kept.release(key);
       return null;
     } finally {
       if (chunk == null) {
@@ -102,9 +104,14 @@ public final class VectorChunks {
           return;
         }
         encoder.write(room);
+        room.setNote(Checksum.of(room));
         room.publish().close();
       }
       pool.drop(encoded);
+      if (chunks.kept.release(encoded)) {
+        chunks.kept.keep(vector);
+      }
+      chunks.keepIfWanted(vector);
     } catch (VectorException e) {
       refused.put(vector, Boolean.TRUE);
     } catch (RuntimeException | LinkageError e) {

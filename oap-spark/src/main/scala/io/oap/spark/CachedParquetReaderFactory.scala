@@ -31,11 +31,13 @@ import io.oap.spark.placement.PlacedPartition
  * @param conditions what the query says about single rows and row groups
  * @param isV1 whether the scan stands for one of a V1 relation. That one fails on a missing file
  *     although corrupt files are to be ignored, where a V2 scan goes on
+ * @param pinned columns whose chunks stay in the pools once they are there
  */
 final class CachedParquetReaderFactory(
     parquet: ParquetPartitionReaderFactory,
     conditions: ScanConditions,
-    isV1: Boolean)
+    isV1: Boolean,
+    pinned: Option[PinnedColumns])
     extends PartitionReaderFactory {
 
   private val isVectorized = ParquetUtils.isBatchReadSupportedForSchema(
@@ -51,7 +53,7 @@ final class CachedParquetReaderFactory(
    * @param isPatient see [[WarmReaderFactory]]
    */
   private[spark] def warming(isPatient: Boolean): Option[PartitionReaderFactory] =
-    if (isVectorized) Some(new WarmReaderFactory(parquet, conditions, settings, isPatient))
+    if (isVectorized) Some(new WarmReaderFactory(parquet, conditions, settings, pinned, isPatient))
     else None
 
   override def supportColumnarReads(partition: InputPartition): Boolean =
@@ -73,7 +75,8 @@ final class CachedParquetReaderFactory(
     val files = partition.asInstanceOf[FilePartition].files.iterator
     val counters = new CacheCounters
     val cache: Option[ColumnCache] =
-      if (isVectorized) ExecutorCache.get().map(CachedParquetReaderFactory.inRole(_, partition))
+      if (isVectorized)
+        ExecutorCache.get().map(CachedParquetReaderFactory.inRole(_, partition, pinned))
       else None
     if (CachedParquetReaderFactory.isElsewhere(partition)) counters.runElsewhere()
     val splits = cache.map(new SplitReaders(parquet, settings, conditions, _, counters))
@@ -105,12 +108,15 @@ final class CachedParquetReaderFactory(
 object CachedParquetReaderFactory {
 
   /** A task that runs where its chunks do not belong displaces nothing there. */
-  private[spark] def inRole(cache: ColumnCache, partition: InputPartition): ColumnCache =
+  private[spark] def inRole(
+      cache: ColumnCache,
+      partition: InputPartition,
+      pinned: Option[PinnedColumns]): ColumnCache =
     partition match {
       case placed: PlacedPartition
           if placed.isGuest || isElsewhere(partition) =>
         cache.forGuests()
-      case _ => cache
+      case _ => pinned.fold(cache)(columns => cache.keeping(columns.contains(_)))
     }
 
   private[spark] def isElsewhere(partition: InputPartition): Boolean =

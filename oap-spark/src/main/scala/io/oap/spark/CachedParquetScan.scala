@@ -32,7 +32,8 @@ import io.oap.spark.placement.{Cluster, PartitionPlan, PlacementRules}
 final class CachedParquetScanBuilder(
     parquet: ParquetScanBuilder,
     statistics: Option[V1Statistics],
-    offered: Set[String])
+    offered: Set[String],
+    pinned: Option[PinnedColumns])
     extends ParquetScanBuilder(
       parquet.sparkSession,
       parquet.fileIndex,
@@ -40,7 +41,7 @@ final class CachedParquetScanBuilder(
       parquet.dataSchema,
       parquet.options) {
   override def build(): ParquetScan =
-    new CachedParquetScan(super.build(), statistics, offered)
+    new CachedParquetScan(super.build(), statistics, offered, pinned)
 
   /**
    * Spark alone pushes no aggregate into a V1 relation. Where it does, it takes the statistics of a
@@ -67,11 +68,13 @@ final class CachedParquetScanBuilder(
  * @param parquet what Spark's push-down has settled: columns, filters, aggregates, files
  * @param statistics what Spark alone would plan with, where the table was a V1 relation
  * @param offered data columns offered for runtime filtering
+ * @param pinned columns whose chunks stay in the pools once they are there
  */
 final class CachedParquetScan(
     parquet: ParquetScan,
     statistics: Option[V1Statistics],
-    offered: Set[String])
+    offered: Set[String],
+    pinned: Option[PinnedColumns])
     extends ParquetScan(
       parquet.sparkSession,
       parquet.hadoopConf,
@@ -173,7 +176,7 @@ final class CachedParquetScan(
   override def createReaderFactory(): PartitionReaderFactory =
     super.createReaderFactory() match {
       case readers: ParquetPartitionReaderFactory if pushedAggregate.isEmpty =>
-        new CachedParquetReaderFactory(readers, conditions, statistics.isDefined)
+        new CachedParquetReaderFactory(readers, conditions, statistics.isDefined, pinned)
       case readers => readers
     }
 

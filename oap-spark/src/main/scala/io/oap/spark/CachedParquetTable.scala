@@ -14,6 +14,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * @param allColumns columns of the table, partition columns included
  * @param statistics what Spark alone would plan with, where the table was a V1 relation
  * @param offered data columns its scan offers for runtime filtering, besides the partition columns
+ * @param pinned columns whose chunks stay in the pools once they are there
  */
 final class CachedParquetTable(
     parquet: ParquetTable,
@@ -21,7 +22,8 @@ final class CachedParquetTable(
     dataColumns: StructType,
     allColumns: StructType,
     val statistics: Option[V1Statistics],
-    offered: Set[String])
+    offered: Set[String],
+    pinned: Option[PinnedColumns])
     extends ParquetTable(
       parquet.name,
       parquet.sparkSession,
@@ -47,7 +49,8 @@ final class CachedParquetTable(
     new CachedParquetScanBuilder(
       ParquetScanBuilder(sparkSession, fileIndex, schema, dataSchema, mergedOptions(options)),
       statistics,
-      offered)
+      offered,
+      pinned)
 
   // Without this the table it stands for would take itself for equal, and Spark, which compares a
   // plan before and after a rule, would see no change.

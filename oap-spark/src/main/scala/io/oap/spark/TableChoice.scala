@@ -17,10 +17,10 @@ import io.oap.common.OapConfig
 /**
  * Which tables are read through the cache. The first of these that says something decides:
  *
- *   1. the option `oap.cache` of the reader, on or off
+ *   1. the option `oap.cache` of the reader: on, off or pinned
  *   1. `spark.oap.cache.tables.exclude`
  *   1. `spark.oap.cache.tables.include`
- *   1. the property `oap.cache` of the table, on or off
+ *   1. the property `oap.cache` of the table: on, off or pinned
  *
  * Else a table is cached unless the session includes others.
  *
@@ -35,28 +35,32 @@ private[spark] final class TableChoice(excluded: Seq[TablePattern], included: Se
    * @param table the table, where it is one of a catalog
    * @param paths where its files lie
    * @param options of the reader, and of the table where it has any
-   * @throws AnalysisException when the option `oap.cache` is neither on nor off
+   * @throws AnalysisException when the option `oap.cache` is none of these
    */
   def isCached(
       table: Option[CatalogTable],
       paths: Seq[Path],
       options: Map[String, String]): Boolean = {
     lazy val names = table.toSeq.flatMap(TableChoice.names)
-    option(options)
+    option(options).map(_ != TableChoice.Off)
       .orElse(if (excluded.exists(_.matchesAny(names, paths))) Some(false) else None)
       .orElse(if (included.exists(_.matchesAll(names, paths))) Some(true) else None)
-      .orElse(table.flatMap(TableChoice.property))
+      .orElse(table.flatMap(TableChoice.property).map(_ != TableChoice.Off))
       .getOrElse(included.isEmpty)
   }
 
-  private def option(options: Map[String, String]): Option[Boolean] =
+  /** Whether the chunks of a scan stay in the pools, by its option or else by its table. */
+  def isPinned(table: Option[CatalogTable], options: Map[String, String]): Boolean =
+    option(options).fold(table.exists(TableChoice.isPinned))(_ == TableChoice.Pinned)
+
+  private def option(options: Map[String, String]): Option[TableChoice.Word] =
     options.collectFirst { case (key, text) if key.equalsIgnoreCase(TableChoice.Key) => text }.map(
       text =>
-        TableChoice.onOrOff(text).getOrElse(
+        TableChoice.word(text).getOrElse(
           throw new AnalysisException(
             "OAP_INVALID_OPTION",
             "22023",
-            "The option <option> is on or off, not '<value>'.",
+            "The option <option> is on, off or pinned, not '<value>'.",
             Map("option" -> TableChoice.Key, "value" -> text),
             None,
             None)))
@@ -78,12 +82,24 @@ private[spark] object TableChoice extends Logging {
       patterns(OapConfig.CACHE_TABLES_INCLUDE))
   }
 
-  private def onOrOff(text: String): Option[Boolean] =
+  /** What option and property may say. */
+  private sealed trait Word
+  private case object On extends Word
+  private case object Off extends Word
+
+  /** On, and what is in the pools stays there. */
+  private case object Pinned extends Word
+
+  private def word(text: String): Option[Word] =
     text.trim.toLowerCase(Locale.ROOT) match {
-      case "on" => Some(true)
-      case "off" => Some(false)
+      case "on" => Some(On)
+      case "off" => Some(Off)
+      case "pinned" => Some(Pinned)
       case _ => None
     }
+
+  /** Whether a table says of itself that it is pinned. */
+  def isPinned(table: CatalogTable): Boolean = property(table).contains(Pinned)
 
   /** What users call a table: with and without database and catalog. */
   private def names(table: CatalogTable): Seq[String] = {
@@ -91,12 +107,13 @@ private[spark] object TableChoice extends Logging {
     parts.indices.map(from => parts.drop(from).mkString("."))
   }
 
-  /** A property that says neither is no reason to fail the queries of others. */
-  private def property(table: CatalogTable): Option[Boolean] =
+  /** A property that says none of these is no reason to fail the queries of others. */
+  private def property(table: CatalogTable): Option[Word] =
     table.properties.get(Key).flatMap { text =>
-      val choice = onOrOff(text)
+      val choice = word(text)
       if (choice.isEmpty && warned.add(s"${table.identifier} $text")) {
-        logWarning(s"The property $Key of ${table.identifier} is on or off; '$text' is ignored.")
+        logWarning(
+          s"The property $Key of ${table.identifier} is on, off or pinned; '$text' is ignored.")
       }
       choice
     }

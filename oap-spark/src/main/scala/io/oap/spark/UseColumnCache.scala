@@ -4,6 +4,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.expressions.{
   AttributeSet,
   DynamicPruningSubquery,
@@ -120,12 +121,21 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
             files.dataSchema,
             files.schema,
             Some(V1Statistics(relation)),
-            joinKeys.offered(relation).map(_.name).toSet
+            joinKeys.offered(relation).map(_.name).toSet,
+            pinned(relation.catalogTable, files.location.rootPaths, files.options, choice)
           )
           DataSourceV2Relation(table, relation.output, None, None, options)
         }
       case _ => None
     }
+
+  private def pinned(
+      table: Option[CatalogTable],
+      paths: Seq[Path],
+      options: Map[String, String],
+      choice: TableChoice): Option[PinnedColumns] =
+    if (choice.isPinned(table, options)) Some(PinnedColumns.All)
+    else PinnedTables.of(session.sparkContext).of(paths)
 
   private def partitionColumns(relation: LogicalRelation, files: HadoopFsRelation): AttributeSet =
     AttributeSet(relation.output.filter(column =>
@@ -153,6 +163,7 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
             None,
             table.paths.map(new Path(_)),
             (table.options.asScala ++ relation.options.asScala).toMap) =>
+      val options = (table.options.asScala ++ relation.options.asScala).toMap
       TablesRead.isRead(None, table.fileIndex.rootPaths)
       Some(
         relation.copy(table = new CachedParquetTable(
@@ -161,7 +172,8 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
           table.dataSchema,
           table.schema,
           None,
-          Set.empty)))
+          Set.empty,
+          pinned(None, table.fileIndex.rootPaths, options, choice))))
     case _ => None
   }
 

@@ -79,12 +79,13 @@ private final class WarmReaderFactory(
     parquet: ParquetPartitionReaderFactory,
     conditions: ScanConditions,
     settings: ReadSettings,
+    pinned: Option[PinnedColumns],
     isPatient: Boolean)
     extends PartitionReaderFactory {
 
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = {
     val here = SparkEnv.get.executorId
-    def opened = ExecutorCache.get().map(CachedParquetReaderFactory.inRole(_, partition))
+    def opened = ExecutorCache.get().map(CachedParquetReaderFactory.inRole(_, partition, pinned))
     if (isPatient && CachedParquetReaderFactory.isElsewhere(partition))
       one(Warmed(here, isElsewhere = true))
     else {

@@ -159,11 +159,11 @@ class TableChoiceSuite extends CacheSuite {
     } finally before.unpersist()
   }
 
-  test("a property that is neither on nor off is warned about once, and ignored") {
+  test("a property that is none of these words is warned about once, and ignored") {
     spark.sql("CREATE TABLE odd (id BIGINT) USING parquet TBLPROPERTIES ('oap.cache' = 'maybe')")
     val lines = LogLines.of(for (_ <- 1 to 2) assert(isCached(spark.table("odd"))))
     assert(lines.filter(_.contains("oap.cache")) === Seq(
-      "The property oap.cache of `spark_catalog`.`default`.`odd` is on or off; " +
+      "The property oap.cache of `spark_catalog`.`default`.`odd` is on, off or pinned; " +
         "'maybe' is ignored."))
   }
 
@@ -187,11 +187,11 @@ class TableChoiceSuite extends CacheSuite {
     }
   }
 
-  test("an option that is neither on nor off is an error") {
+  test("an option that is none of these words is an error") {
     val e = intercept[AnalysisException](
       spark.read.option("oap.cache", "perhaps").parquet(path("lake/raw/clicks")).collect())
     assert(e.getCondition === "OAP_INVALID_OPTION")
     assert(e.getMessage ===
-      "[OAP_INVALID_OPTION] The option oap.cache is on or off, not 'perhaps'. SQLSTATE: 22023")
+      "[OAP_INVALID_OPTION] The option oap.cache is on, off or pinned, not 'perhaps'. SQLSTATE: 22023")
   }
 }

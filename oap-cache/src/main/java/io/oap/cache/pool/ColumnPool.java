@@ -74,44 +74,13 @@ public final class ColumnPool implements AutoCloseable {
             options.shards(),
             pool);
     if (error != 0) {
-      throw new PoolException(error, openFault(options, error));
+      throw new PoolException(error, OpenFault.text(options, error));
     }
     return new ColumnPool(pool[0]);
   }
 
   private static String fileNameEncoding() {
     return System.getProperty("sun.jnu.encoding", "UTF-8");
-  }
-
-  private static String openFault(PoolOptions options, int error) {
-    String advice =
-        switch (error) {
-          case Errno.ENOSPC -> "there is no room for it; choose a smaller size or another path";
-          case Errno.ENOMEM -> "there is not that much memory; choose a smaller size";
-          case Errno.EINVAL ->
-              options.medium() == Medium.NODE
-                  ? "a node does not exist or has no memory, or the size is below 64 KiB on each"
-                  : "the size is below 64 KiB in each part, or there is no policy "
-                      + options.policy();
-          case Errno.ENOTDIR, Errno.ENOENT ->
-              "each path must be a directory (for devdax, a device) that exists";
-          case Errno.EOPNOTSUPP ->
-              "it is no DAX file system; mount one with dax, or use the medium file";
-          case Errno.ENODEV -> "each path must be a DAX device such as /dev/dax0.0";
-          case Errno.EBUSY ->
-              "another pool, of this process or another, lies on one of the devices; give each"
-                  + " executor devices of its own, or run one executor on each host";
-          case Errno.EACCES, Errno.EPERM -> "this user must be able to read and write there";
-          case Errno.EMFILE -> "the process has too many files open";
-          default -> "the system refused it";
-        };
-    return "Cannot open a pool of "
-        + options.capacityBytes()
-        + " bytes in "
-        + options.place()
-        + ": "
-        + advice
-        + reason(error);
   }
 
   /**
@@ -145,7 +114,7 @@ public final class ColumnPool implements AutoCloseable {
     }
   }
 
-  private static String reason(int error) {
+  static String reason(int error) {
     return " (" + NativePool.errorText(error) + ", errno " + error + ")";
   }
 
@@ -360,6 +329,20 @@ public final class ColumnPool implements AutoCloseable {
     if (error != 0) {
       throw fault("publish", error);
     }
+  }
+
+  void setNote(Reservation reservation, long note) {
+    int error = -NativePool.setNote(pool, reservation.slotAndGeneration, reservation.shard, note);
+    Reference.reachabilityFence(this);
+    if (error != 0) {
+      throw fault("keep a note", error);
+    }
+  }
+
+  long note(Pin pin) {
+    long note = NativePool.note(pool, pin.slotAndGeneration, pin.shard);
+    Reference.reachabilityFence(this);
+    return note;
   }
 
   void abandon(Reservation reservation) {

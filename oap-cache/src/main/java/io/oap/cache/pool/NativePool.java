@@ -48,6 +48,10 @@ final class NativePool {
 
   static native int publish(long pool, long slotAndGeneration, int shard, long bytes);
 
+  static native int setNote(long pool, long slotAndGeneration, int shard, long note);
+
+  static native long note(long pool, long slotAndGeneration, int shard);
+
   static native int abandon(long pool, long slotAndGeneration, int shard, long bytes);
 
   static native int pin(

@@ -37,6 +37,18 @@ public final class Pin extends HeldChunk implements AutoCloseable {
     return slice(i, pool.readOnlyWindows());
   }
 
+  /**
+   * What {@link Reservation#setNote} kept with the chunk.
+   *
+   * @throws IllegalStateException when this pin has ended
+   */
+  public long note() {
+    if (hasEnded()) {
+      throw new IllegalStateException("the chunk's memory belongs to the pool again");
+    }
+    return pool.note(this);
+  }
+
   /** Ends the pin. Further calls do nothing. */
   @Override
   public void close() {

@@ -71,6 +71,18 @@ public final class Reservation extends HeldChunk implements AutoCloseable {
   }
 
   /**
+   * Keeps a number with the chunk, for {@link Pin#note}; 0 unless it is set.
+   *
+   * @throws IllegalStateException when nothing is reserved, or not any more
+   */
+  public void setNote(long note) {
+    if (hasEnded()) {
+      throw new IllegalStateException("nothing is reserved");
+    }
+    pool.setNote(this, note);
+  }
+
+  /**
    * Makes the chunk visible to {@link ColumnPool#pin}, and pins it. All of the memory must have
    * been filled. If the chunk was dropped meanwhile, only this pin sees it.
    *

@@ -2,7 +2,7 @@ package io.oap.spark.status
 
 import scala.jdk.CollectionConverters._
 
-import io.oap.cache.ColumnCache
+import io.oap.cache.{ColumnCache, KeptChunks}
 import io.oap.cache.parquet.KnownFiles.KnownFile
 import io.oap.cache.pool.PoolSnapshot.HeldKey
 import io.oap.common.ChunkKey
@@ -37,13 +37,15 @@ private[status] final case class HeldFile(
  * @param leaf ordinal of its leaf column in the file
  * @param bytes what it takes in the pool
  * @param encodedBytes its length in the file
+ * @param isPinned whether it stays until it is unpinned
  */
 private[status] final case class HeldChunk(
     rowGroup: Int,
     leaf: Int,
     isVector: Boolean,
     bytes: Long,
-    encodedBytes: Long)
+    encodedBytes: Long,
+    isPinned: Boolean)
 
 private[status] object HeldFiles {
 
@@ -56,10 +58,10 @@ private[status] object HeldFiles {
 
   private def of(cache: ColumnCache): Seq[HeldFile] =
     cache.snapshot().chunks.asScala.groupBy(_.key.file).toSeq.flatMap { case (id, chunks) =>
-      Option(cache.files.get(id)).map(held(_, chunks.toSeq))
+      Option(cache.files.get(id)).map(held(_, chunks.toSeq, cache.kept))
     }
 
-  private def held(file: KnownFile, chunks: Seq[HeldKey]): HeldFile = {
+  private def held(file: KnownFile, chunks: Seq[HeldKey], kept: KeptChunks): HeldFile = {
     val leaves = file.columns.size
     val leafBytes = new Array[Long](leaves)
     file.chunkBytes.indices.foreach(i => leafBytes(i % leaves) += file.chunkBytes()(i))
@@ -77,7 +79,8 @@ private[status] object HeldFiles {
           key.column,
           key.representation != ChunkKey.ENCODED,
           chunk.bytes,
-          file.chunkBytes()(key.rowGroup * leaves + key.column))
+          file.chunkBytes()(key.rowGroup * leaves + key.column),
+          kept.isKept(key))
       }.toArray
     )
   }

@@ -35,7 +35,12 @@ private[status] object ResidencyTables {
         "encoded: as it stands in the file; vector: as a vector chunk",
         chunk => if (chunk._2.isVector) "vector" else "encoded"),
       SystemColumn("bytes", LongType, "bytes it takes in the pool", _._2.bytes),
-      SystemColumn("encoded_bytes", LongType, "its length in the file", _._2.encodedBytes)
+      SystemColumn("encoded_bytes", LongType, "its length in the file", _._2.encodedBytes),
+      SystemColumn(
+        "pinned",
+        BooleanType,
+        "whether it stays until its table is unpinned",
+        _._2.isPinned)
     ),
     session => for (held <- heldFiles(session); chunk <- held._2.chunks) yield (held, chunk)
   )

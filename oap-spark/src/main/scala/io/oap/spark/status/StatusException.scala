@@ -2,6 +2,8 @@ package io.oap.spark.status
 
 import org.apache.spark.sql.AnalysisException
 
+import io.oap.spark.TableChoice
+
 /** What a user of the catalog `oap` did wrong, in the form of Spark's own errors. */
 private[status] object StatusException {
 
@@ -31,6 +33,15 @@ private[status] object StatusException {
       "option oap.cache), Spark keeps the table in memory itself, or it is of a kind that is not " +
       "cached.",
     "table" -> table
+  )
+
+  def pinnedByProperty(table: String): AnalysisException = make(
+    "OAP_PINNED_BY_PROPERTY",
+    "55000",
+    "The property <key> of the table <table> says that it is pinned: change that first, with " +
+      "ALTER TABLE <table> UNSET TBLPROPERTIES ('<key>').",
+    "table" -> table,
+    "key" -> TableChoice.Key
   )
 
   /** A `CACHE SELECT` of more than columns of one table. */

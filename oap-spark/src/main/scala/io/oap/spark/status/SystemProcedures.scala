@@ -42,7 +42,7 @@ private[status] object SystemProcedures {
   /** How long an executor that is busy has to do its part. */
   private val Patience = 60.seconds
 
-  def all: Seq[SystemProcedure] = Seq(clear, resize, warm)
+  def all: Seq[SystemProcedure] = Seq(clear, resize, warm) ++ PinProcedures.all
 
   private val clear = new SystemProcedure(
     "clear",
@@ -122,26 +122,31 @@ private[status] object SystemProcedures {
     (session, input) => {
       val table = text(input, 0).getOrElse(
         throw StatusException.invalidArgument("warm", "table", "expected a table"))
-      val columns =
-        if (input.isNullAt(1)) None
-        else Some(input.getArray(1).toObjectArray(StringType).toSeq.map(String.valueOf(_)))
-      if (columns.exists(_.isEmpty)) {
-        throw StatusException.invalidArgument("warm", "columns", "expected at least one column")
-      }
-      val warmed = Warming.table(session, table, columns, text(input, 2))
+      val warmed = Warming.table(session, table, names("warm", input, 1), text(input, 2))
       LocalRows.of("warm", Warming.columns, () => warmed)
     }
   )
 
-  private def noAnswer: String = EveryExecutor.NoAnswer
+  def noAnswer: String = EveryExecutor.NoAnswer
 
   /** A value of an executor's answer, or another where there is none. */
-  private def of[A](record: (String, String, Option[A]))(value: A => Any, silent: Any = null): Any =
+  def of[A](record: (String, String, Option[A]))(value: A => Any, silent: Any = null): Any =
     record._3.fold(silent)(value)
 
-  private def optional(name: String, dataType: DataType, comment: String): ProcedureParameter =
+  def optional(name: String, dataType: DataType, comment: String): ProcedureParameter =
     ProcedureParameter.in(name, dataType).defaultValue("NULL").comment(comment).build()
 
-  private def text(input: InternalRow, index: Int): Option[String] =
+  /** An array of names; nothing where it is NULL. */
+  def names(procedure: String, input: InternalRow, index: Int): Option[Seq[String]] =
+    if (input.isNullAt(index)) None
+    else {
+      val names = input.getArray(index).toObjectArray(StringType).toSeq.map(String.valueOf(_))
+      if (names.isEmpty) {
+        throw StatusException.invalidArgument(procedure, "columns", "expected at least one column")
+      }
+      Some(names)
+    }
+
+  def text(input: InternalRow, index: Int): Option[String] =
     if (input.isNullAt(index)) None else Some(input.getUTF8String(index).toString)
 }

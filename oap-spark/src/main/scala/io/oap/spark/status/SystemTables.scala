@@ -64,7 +64,11 @@ private[status] object SystemTables {
         _.bytesOnNodes),
       ofPool("capacity_bytes", LongType, "capacity of the pool", _.capacityBytes),
       ofPool("used_bytes", LongType, "bytes that belong to chunks", _.usedBytes),
-      ofPool("pinned_bytes", LongType, "bytes of chunks that are in use now", _.pinnedBytes),
+      ofPool(
+        "pinned_bytes",
+        LongType,
+        "bytes of chunks that may not leave: in use, or pinned",
+        _.pinnedBytes),
       ofPool("chunks", LongType, "column chunks held", _.chunks),
       ofReaders("hits", LongType, "column chunks that tasks found in the pool", _.hits),
       ofReaders("misses", LongType, "column chunks that tasks loaded into the pool", _.misses),

@@ -76,8 +76,12 @@ private[spark] object Warming {
     warmed
   }
 
-  /** @throws org.apache.spark.sql.AnalysisException when anything is read by other scans */
-  private def cachedScans(table: String, plan: LogicalPlan): Seq[CachedParquetScan] =
+  /**
+   * The scans of a plan.
+   *
+   * @throws org.apache.spark.sql.AnalysisException when anything is read without the cache
+   */
+  def cachedScans(table: String, plan: LogicalPlan): Seq[CachedParquetScan] =
     plan.collectLeaves().flatMap {
       case DataSourceV2ScanRelation(_, scan: CachedParquetScan, _, _, _) => Some(scan)
       case _: LocalRelation | _: OneRowRelation => None

@@ -62,7 +62,7 @@ class ProcedureSuite extends CacheSuite {
 
   test("procedures are listed and described") {
     assert(sql("SHOW PROCEDURES IN oap.system").collect().map(_.getAs[String]("procedure_name"))
-      .toSeq === Seq("clear", "resize", "warm"))
+      .toSeq === Seq("clear", "resize", "warm", "pin", "unpin", "verify"))
     val described = sql("DESCRIBE PROCEDURE oap.system.clear").collect().mkString("\n")
     assert(described.contains("table") && described.contains("path"))
   }

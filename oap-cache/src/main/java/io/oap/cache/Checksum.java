@@ -1,0 +1,41 @@
+package io.oap.cache;
+
+import io.oap.cache.pool.Pin;
+import io.oap.cache.pool.Reservation;
+import java.nio.ByteBuffer;
+import java.util.zip.CRC32C;
+
+/**
+ * The checksum that goes into the pool with each chunk, as the chunk's note: the CRC-32C of its
+ * bytes, with a bit above that says there is one.
+ */
+final class Checksum {
+  private static final long IS_SET = 1L << 32;
+
+  private Checksum() {}
+
+  /** That of bytes between position and limit, which stay where they are. */
+  static long of(ByteBuffer bytes) {
+    CRC32C crc = new CRC32C();
+    crc.update(bytes.duplicate());
+    return crc.getValue() | IS_SET;
+  }
+
+  /** That of the bytes that were written into a reservation. */
+  static long of(Reservation room) {
+    CRC32C crc = new CRC32C();
+    for (int i = 0; i < room.pieces(); i++) {
+      crc.update(room.piece(i));
+    }
+    return crc.getValue() | IS_SET;
+  }
+
+  /** Whether a chunk has the bytes it was published with. */
+  static boolean isRight(Pin pin) {
+    CRC32C crc = new CRC32C();
+    for (int i = 0; i < pin.pieces(); i++) {
+      crc.update(pin.piece(i));
+    }
+    return pin.note() == (crc.getValue() | IS_SET);
+  }
+}
