@@ -18,6 +18,7 @@ def on(table):
         f"SELECT concat('check', ':sum=', sum(b)) FROM {table}",
         f"SELECT concat('check', ':again=', sum(b)) FROM {table}",
         f"EXPLAIN FORMATTED SELECT sum(b) FROM {table}",
+        f"SELECT /*+ OAP_CACHE(off) */ concat('check', ':hint=', sum(b)) FROM {table}",
         "SHOW TABLES IN oap.system",
         "SELECT concat('check', ':open=', bool_or(state = 'open'), ':misses=', sum(misses) > 0) "
         "FROM oap.system.executors",
@@ -46,6 +47,8 @@ EXPECTED_ON = [
     "check:sum=299995",
     "check:again=299995",
     CACHED,
+    "CachedShare: [b: ",
+    "check:hint=299995",
     "executors",
     "check:open=true:misses=true",
     "check:columns=b",

@@ -1,5 +1,6 @@
 package io.oap.spark
 
+import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
   EqualNullSafe,
@@ -227,9 +228,14 @@ final class CachedParquetScan(
 
   override def supportedCustomMetrics(): Array[CustomMetric] = ScanMetrics.all
 
+  /** Files that the scan may read, for EXPLAIN. */
+  private lazy val someFiles: Seq[FileStatus] = ScanShares.sample(
+    fileIndex.listFiles(partitionFilters, dataFilters).flatMap(_.files.map(_.fileStatus)))
+
   override def getMetaData(): Map[String, String] = {
     val rows = if (Representation.of(conf).usesVectors) staticRowFilters else Nil
     super.getMetaData() + ("Format" -> "parquet, column cache") ++
+      ScanShares.text(this, someFiles, conf.caseSensitiveAnalysis).map("CachedShare" -> _) ++
       (if (rows.isEmpty) None else Some("RowFilters" -> seqToString(rows)))
   }
 

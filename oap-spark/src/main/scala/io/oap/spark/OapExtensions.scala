@@ -32,6 +32,8 @@ class OapExtensions extends (SparkSessionExtensions => Unit) {
       CacheStatus.of(context)
     }
     extensions.injectParser((_, spark) => new CacheSelectParser(spark))
+    extensions.injectHintResolutionRule(_ => CacheHint.Mark)
+    extensions.injectPostHocResolutionRule(_ => CacheHint.Apply)
     extensions.injectPreCBORule(UseColumnCache(_))
   }
 }

@@ -98,6 +98,9 @@ private[spark] object TableChoice extends Logging {
       case _ => None
     }
 
+  /** Whether an option may say that. */
+  def isWord(text: String): Boolean = word(text).isDefined
+
   /** Whether a table says of itself that it is pinned. */
   def isPinned(table: CatalogTable): Boolean = property(table).contains(Pinned)
 

@@ -2,11 +2,14 @@ package io.oap.spark.status
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.hadoop.fs.FileStatus
+
 import io.oap.cache.{ColumnCache, KeptChunks}
 import io.oap.cache.parquet.KnownFiles.KnownFile
 import io.oap.cache.pool.PoolSnapshot.HeldKey
 import io.oap.common.ChunkKey
 import io.oap.spark.ExecutorCache
+import io.oap.spark.placement.CachedShares
 
 /**
  * What one executor holds of one file.
@@ -47,13 +50,34 @@ private[status] final case class HeldChunk(
     encodedBytes: Long,
     isPinned: Boolean)
 
-private[status] object HeldFiles {
+private[spark] object HeldFiles {
+
+  /** What this process holds of each column of some files, from 0 to 1. */
+  def shares(
+      files: Seq[FileStatus],
+      columns: Seq[String],
+      isCaseSensitive: Boolean): Seq[(String, Double)] = {
+    val held = here().map(file => (file.path, file.length, file.modificationTime) -> file).toMap
+    val shares = new CachedShares(columns, isCaseSensitive)
+    files.foreach { status =>
+      held.get((status.getPath.toString, status.getLen, status.getModificationTime)) match {
+        case None => shares.addUnknown(status.getLen)
+        case Some(file) =>
+          val bytes = file.leafBytes.indices.iterator.map(leaf =>
+            (file.leaves(leaf), file.leafBytes(leaf), false))
+          shares.add(status.getLen, bytes)
+          file.chunks.distinctBy(chunk => (chunk.rowGroup, chunk.leaf)).foreach(chunk =>
+            shares.addHeld(file.leaves(chunk.leaf), chunk.encodedBytes))
+      }
+    }
+    shares.result
+  }
 
   /**
    * The files of which this process holds chunks, in no order. A file that was opened long ago and
    * forgotten, because it held nothing for a while, is left out until it is opened again.
    */
-  def here(): Seq[HeldFile] =
+  private[status] def here(): Seq[HeldFile] =
     ExecutorCache.ifOpened.flatMap(_.toOption).fold(Seq.empty[HeldFile])(of)
 
   private def of(cache: ColumnCache): Seq[HeldFile] =

@@ -10,7 +10,8 @@ import io.oap.spark.{CacheControl, CacheSuite, ExecutorCache, PinnedColumns, Pin
 /** Pinned tables stay in the pool, whatever else is read; verify finds bytes that have changed. */
 class PinSuite extends CacheSuite {
 
-  override protected def settings: Map[String, String] = Map("spark.oap.pool.size" -> "8m", "spark.oap.pool.policy" -> "lru")
+  override protected def settings: Map[String, String] =
+    Map("spark.oap.pool.size" -> "8m", "spark.oap.pool.policy" -> "lru")
 
   private val Rows = 50000
 
