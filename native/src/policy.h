@@ -47,6 +47,7 @@ typedef struct oap_order {
   oap_ghost *ghosts;
   uint32_t ghost_mask;
   uint32_t oldest;         /* generations: the queue of the oldest */
+  uint64_t pinned_bytes;   /* s3fifo: of chunks that cannot be evicted now, about */
   unsigned victim_asks;    /* s3fifo: how often the last victim was asked for */
   uint64_t clock;          /* bytes evicted so far */
   uint64_t ghost_reserves; /* of chunks that a pool of twice the capacity would still hold */

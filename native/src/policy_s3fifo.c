@@ -17,7 +17,8 @@ enum { SMALL, MAIN };
 #define SMALL_PART 20
 
 /* Below this the main queue takes whoever comes: the pool is being filled. Leaves room for the
- * small queue and for what lies scattered. */
+ * small queue and for what lies scattered. What is in use counts as if it lay there: it is mostly
+ * newcomers, who keep the main queue short for as long as a scan has many in its hands. */
 #define MAIN_PERCENT 90
 
 /* So many uses in the small queue are proof enough, whatever was hot before; as in the paper. */
@@ -32,9 +33,9 @@ static void insert(oap_order *order, uint32_t slot, uint64_t hash) {
   count_asks(order, hash, 1);
 }
 
-static void move(oap_order *order, uint32_t slot) {
+static void move(oap_order *order, uint32_t slot, unsigned queue) {
   oap_order_remove(order, slot);
-  oap_queue_push(order, MAIN, slot);
+  oap_queue_push(order, queue, slot);
 }
 
 /* Moves what was used, or is in use now, from the main queue's end to its beginning. The slot that
@@ -47,7 +48,7 @@ static uint32_t main_victim(oap_order *order) {
       return number;
     }
     count_asks(order, oap_slot_hash(slot), oap_take_uses(slot));
-    move(order, number);
+    move(order, number, MAIN);
   }
   return 0;
 }
@@ -62,10 +63,17 @@ static unsigned frequency(const oap_order *order, uint32_t slot) {
 static uint32_t choose(oap_order *order) {
   for (uint64_t looks = order->queue[SMALL].count; looks > 0; looks--) {
     uint32_t candidate = order->queue[SMALL].tail;
-    bool main_is_short = order->queue[MAIN].bytes < order->capacity / 100 * MAIN_PERCENT;
+    bool main_is_short =
+        order->queue[MAIN].bytes + order->pinned_bytes < order->capacity / 100 * MAIN_PERCENT;
     bool small_is_short = order->queue[SMALL].bytes < order->capacity / SMALL_PART;
-    if (!oap_is_evictable(&order->slots[candidate]) || (main_is_short && !small_is_short)) {
-      move(order, candidate);
+    if (!oap_is_evictable(&order->slots[candidate])) {
+      /* Judged when it is not in use: a scan that has more in its hands than the small queue takes
+       * would get all of it into the main one. */
+      move(order, candidate, SMALL);
+      continue;
+    }
+    if (main_is_short && !small_is_short) {
+      move(order, candidate, MAIN);
       continue;
     }
     uint32_t victim = main_victim(order);
@@ -81,7 +89,7 @@ static uint32_t choose(oap_order *order) {
     }
     oap_slot *slot = &order->slots[candidate];
     count_asks(order, oap_slot_hash(slot), oap_take_uses(slot));
-    move(order, candidate);
+    move(order, candidate, MAIN);
     return victim;
   }
   return main_victim(order);

@@ -156,6 +156,7 @@ uint32_t oap_room_take(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MA
       return 0;
     }
     checked = true;
+    oap_shard_pinned(shard, &shard->order.pinned_bytes);
     uint32_t victim = oap_order_evict(&shard->order);
     if (victim == 0) {
       return take(shard, units, OAP_MAX_PIECES, extents, pieces);

@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 /** What is made of rounds of queries, and how they are judged. */
 class RoundsSuite extends AnyFunSuite {
   private def run(query: String, seconds: Double, pool: Long = 0, file: Long = 0): QueryRun =
-    QueryRun(query, seconds, pool, file, 0, None)
+    QueryRun(query, seconds, pool, file, tasksElsewhere = 2, None)
 
   test("a round sums its queries") {
     val different = run("q52", 2, 30, 10).copy(difference = Some("1 rows instead of 2"))
@@ -16,7 +16,7 @@ class RoundsSuite extends AnyFunSuite {
     assert(round.share == 0.9)
     assert(round.differences == Seq("q52: 1 rows instead of 2"))
     assert(RoundTable.line(round).split(" +").toSeq ==
-      Seq("auto", "1", "3.50", "s", "0.0", "MB", "0.0", "MB", "90.00", "%"))
+      Seq("auto", "1", "3.50", "s", "0.0", "MB", "0.0", "MB", "90.00", "%", "4"))
     assert(RoundTable.header.length == RoundTable.line(round).length)
   }
 
