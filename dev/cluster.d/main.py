@@ -9,6 +9,9 @@ import argparse
 import os
 import signal
 import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 import measurements
 import processes

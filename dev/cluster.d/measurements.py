@@ -1,22 +1,18 @@
 """The commands that measure on the cluster: their options, and the Spark job behind them."""
 
 import argparse
-import json
 import os
 import random
 import re
 import shutil
-import signal
-import subprocess
 import sys
 
-from arguments import number, size
+import spark_job
+from arguments import NINE_QUERIES, number, pair, queries, scale, size
 
-NINE_QUERIES = "q19,q42,q43,q52,q55,q63,q68,q73,q98"
 PLACEMENTS = ("off", "hash", "residency", "auto")
 # In words of the person: auto is both.
 SAME_PLACEMENT = {"both": "auto"}
-MAIN_CLASS = "io.oap.tpcds.cluster.ClusterJob"
 
 COMMANDS = {
     "queries": "the queries, round after round, under each way of placement",
@@ -36,8 +32,8 @@ def add_parsers(command):
 def _add_options(parser, name):
     add = parser.add_argument
     add("--data", metavar="FOLDER", help="where the generated data is kept (default .cache/tpcds)")
-    add("--scale", type=_scale, default=1.0, metavar="N", help="TPC-DS scale factor (default 1)")
-    add("--queries", type=_queries, default=_queries(NINE_QUERIES), metavar="LIST",
+    add("--scale", type=scale, default=1.0, metavar="N", help="TPC-DS scale factor (default 1)")
+    add("--queries", type=queries, default=queries(NINE_QUERIES), metavar="LIST",
         help="queries, such as q52,q68 (default the nine I/O-heavy ones)")
     add("--storage", choices=("local", "hdd", "s3"), default="local",
         help="how fast files are read, as for dev/quickstart (default local)")
@@ -60,7 +56,7 @@ def _add_options(parser, name):
     if name == "failures":
         add("--minutes", type=number(1, 100000), default=5, metavar="N", help="how long (default 5)")
         add("--seed", type=number(0, 999999), metavar="N", help="of what is random (default: any)")
-    add("--conf", action="append", default=[], metavar="KEY=VALUE",
+    add("--conf", action="append", default=[], type=pair, metavar="KEY=VALUE",
         help="more of Spark's or OAP's configuration; can be repeated")
 
 
@@ -68,24 +64,10 @@ def _default_pool(name):
     return "--pool-share" if name in ("residency", "loss") else "as the cluster was started"
 
 
-def _scale(text):
-    if not re.fullmatch(r"[0-9]{1,5}(\.[0-9]{1,6})?", text) or float(text) == 0:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number above 0")
-    return float(text)
-
-
 def _share(text):
     if not re.fullmatch(r"[0-9](\.[0-9]{1,6})?", text) or float(text) == 0:
         raise argparse.ArgumentTypeError(f"'{text}' is no share such as 0.35")
     return float(text)
-
-
-def _queries(text):
-    names = text.split(",")
-    for name in names:
-        if not re.fullmatch(r"q[1-9][0-9]?[ab]?", name):
-            raise argparse.ArgumentTypeError(f"'{name}' is no query such as q52 or q14a")
-    return names
 
 
 def _placements(text):
@@ -136,25 +118,11 @@ def job_options(asked, cluster, root):
 def run(asked, cluster, root, oap_jar, tpcds_jar):
     """Runs the job in the foreground; returns its exit status."""
     options = job_options(asked, cluster, root)
-    words = [str(cluster.spark_home / "bin" / "spark-submit"), "--class", MAIN_CLASS]
-    words += ["--driver-memory", "2g", "--conf", "spark.ui.showConsoleProgress=false"]
-    log = root / "tpcds" / "src" / "main" / "conf" / "log4j2.properties"
-    words += ["--driver-java-options", f"-Dlog4j2.configurationFile={log}"]
-    for pair in _conf(asked):
-        words += ["--conf", pair]
-    words += ["--jars", oap_jar, tpcds_jar, json.dumps(options)]
-    # So that a command that is told to end takes its job with it, as one that is interrupted.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    wait = [f"spark.locality.wait={asked.locality_wait}"] if asked.command == "queries" else []
+    words = spark_job.words(
+        cluster.spark_home, root, (oap_jar, tpcds_jar), "cluster.ClusterJob", options,
+        driver_memory="2g", conf=wait + asked.conf)
     try:
-        done = subprocess.run(cluster.hosts.command(0, words), env=cluster.environment())
+        return spark_job.run(cluster.hosts.command(0, words), env=cluster.environment())
     finally:
         shutil.rmtree(options["work"], ignore_errors=True)
-    return done.returncode
-
-
-def _conf(asked):
-    wait = [f"spark.locality.wait={asked.locality_wait}"] if asked.command == "queries" else []
-    for pair in asked.conf:
-        if "=" not in pair:
-            sys.exit(f"--conf wants key=value, not '{pair}'")
-    return wait + asked.conf

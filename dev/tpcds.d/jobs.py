@@ -7,13 +7,15 @@ import pathlib
 import random
 import re
 import shlex
-import signal
 import subprocess
 import sys
 
-NINE_QUERIES = "q19,q42,q43,q52,q55,q63,q68,q73,q98"
+import spark_job
+from arguments import NINE_QUERIES, names, number, pair, queries, scale, size
+
 SCENARIOS = ("fit-both", "fit-large-only", "fit-none")
 KINDS = ("spark", "oap", "spark-cache")
+LIST = names("[a-z_0-9]+", "name")
 CODECS = ("snappy", "zstd", "gzip", "lz4_raw", "uncompressed")
 UNITS = {unit: 1 << (10 * (power + 1)) for power, unit in enumerate("kmgt")}
 SYSTEMS_HELP = """
@@ -39,7 +41,7 @@ def add_options(parser, name):
     add = parser.add_argument
     add("--data", metavar="FOLDER",
         help="folder or URL where the generated data is kept (default .cache/tpcds)")
-    add("--scale", type=_scale, default=1.0, metavar="N",
+    add("--scale", type=scale, default=1.0, metavar="N",
         help="TPC-DS scale factor, about N GB of raw data (default 1)")
     if name == "generate":
         _add_generation(add)
@@ -48,18 +50,18 @@ def add_options(parser, name):
         if name == "run":
             parser.epilog = SYSTEMS_HELP
     add("--master", default="local[*]", metavar="URL", help="Spark master (default local[*])")
-    add("--conf", action="append", default=[], type=_pair, metavar="KEY=VALUE",
+    add("--conf", action="append", default=[], type=pair, metavar="KEY=VALUE",
         help="more of Spark's configuration, for all systems; can be repeated")
-    add("--driver-memory", type=_size, default="3g", metavar="SIZE",
+    add("--driver-memory", type=size, default="3g", metavar="SIZE",
         help="heap of the driver, in local mode that of all (default 3g)")
 
 
 def _add_generation(add):
-    add("--tables", type=_names, default=[], metavar="LIST", help="tables (default all 24)")
+    add("--tables", type=LIST, default=[], metavar="LIST", help="tables (default all 24)")
     add("--partitioned", action="store_true", help="store_sales partitioned by ss_sold_date_sk")
     add("--codec", choices=CODECS, default="snappy", help="compression (default snappy)")
     add("--plain", action="store_true", help="plain encoding: no dictionaries")
-    add("--row-group-size", type=_size, default="128m", metavar="SIZE",
+    add("--row-group-size", type=size, default="128m", metavar="SIZE",
         help="most bytes of a row group (default 128m)")
 
 
@@ -67,7 +69,7 @@ def _add_measurement(add, name):
     if name == "scenario":
         add("scenario", choices=SCENARIOS, metavar="SCENARIO",
             help="fit-both: all that the queries need fits into both pools; fit-large-only; fit-none")
-    add("--queries", type=_queries, default=_queries(NINE_QUERIES), metavar="LIST",
+    add("--queries", type=queries, default=queries(NINE_QUERIES), metavar="LIST",
         help="queries, such as q52,q14a, or all (default the nine I/O-heavy ones)")
     add("--partitioned", action="store_true", help="store_sales partitioned by ss_sold_date_sk")
     add("--storage", choices=("local", "hdd", "s3"), default="hdd" if name == "scenario" else "local",
@@ -76,78 +78,32 @@ def _add_measurement(add, name):
     if name == "run":
         add("--system", action="append", default=[], type=_system, metavar="SYSTEM",
             help="a system, see below; can be repeated (default spark and oap)")
-        add("--policy", type=_names, default=[], metavar="LIST",
+        add("--policy", type=LIST, default=[], metavar="LIST",
             help="race: one more system for each of these policies of the pool")
-        add("--pool-size", type=_size, default="2g", metavar="SIZE",
+        add("--pool-size", type=size, default="2g", metavar="SIZE",
             help="pool of each executor, where a system says nothing else (default 2g)")
         add("--state", choices=("warm", "cold"), default="warm", help="see below (default warm)")
         add("--deal", action="store_true",
             help="deal the queries of a round out to the tenants; else each runs them all")
     tenants = 9 if name == "scenario" else 1
-    add("--tenants", type=_number(1, 1000), default=tenants, metavar="N",
+    add("--tenants", type=number(1, 1000), default=tenants, metavar="N",
         help="how many run queries at the same time, FAIR scheduling above 1 "
         + ("(default 9, to whom the queries of a round are dealt out)" if name == "scenario"
            else "(default 1)"))
-    add("--warm-up", type=_number(0, 1000), default=1, metavar="N",
+    add("--warm-up", type=number(0, 1000), default=1, metavar="N",
         help="rounds of each application that do not count (default 1)")
-    add("--rounds", type=_number(1, 10000), default=5, metavar="N",
+    add("--rounds", type=number(1, 10000), default=5, metavar="N",
         help="rounds of each application that count (default 5)")
-    add("--repeats", type=_number(1, 1000), default=2, metavar="N",
+    add("--repeats", type=number(1, 1000), default=2, metavar="N",
         help="applications of each system, in random order (default 2); ten counting rounds of a "
         "system are the least for a claim")
-    add("--seed", type=_number(0, 999999), metavar="N", help="of all that is random (default any)")
+    add("--seed", type=number(0, 999999), metavar="N", help="of all that is random (default any)")
     add("--out", default="result.json", metavar="FILE",
         help="the result; one that is there is continued (default result.json)")
-    add("--minutes", type=_number(1, 100000), metavar="N",
+    add("--minutes", type=number(1, 100000), metavar="N",
         help="begin no round after so many minutes; the same command goes on later")
     add("--trace", metavar="FOLDER",
         help="record the chunks asked for, for dev/chunk-trace (local masters)")
-
-
-def _scale(text):
-    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text) or float(text) == 0:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number above 0")
-    return float(text)
-
-
-def _size(text):
-    if not re.fullmatch(r"[1-9][0-9]*[kmgtKMGT]", text):
-        raise argparse.ArgumentTypeError(f"'{text}' is no size such as 512m or 2g")
-    return text
-
-
-def _number(least, most):
-    def parse(text):
-        if not re.fullmatch(r"[0-9]{1,6}", text) or not least <= int(text) <= most:
-            raise argparse.ArgumentTypeError(f"'{text}' is no number from {least} to {most}")
-        return int(text)
-
-    return parse
-
-
-def _names(text):
-    names = text.split(",")
-    for name in names:
-        if not re.fullmatch(r"[a-z_0-9]+", name):
-            raise argparse.ArgumentTypeError(f"'{text}' is no list of names")
-    return names
-
-
-def _queries(text):
-    if text == "all":
-        return [f"q{n}{part}" for n in range(1, 100)
-                for part in (("a", "b") if n in (14, 23, 24, 39) else ("",))]  # fmt: skip
-    names = text.split(",")
-    for name in names:
-        if not re.fullmatch(r"q[1-9][0-9]?[ab]?", name):
-            raise argparse.ArgumentTypeError(f"'{name}' is no query such as q52 or q14a")
-    return names
-
-
-def _pair(text):
-    if not re.fullmatch(r"[^=\s]+=.*", text):
-        raise argparse.ArgumentTypeError(f"'{text}' is not KEY=VALUE")
-    return text
 
 
 def _system(text):
@@ -158,7 +114,7 @@ def _system(text):
         raise argparse.ArgumentTypeError(f"'{kind}' is none of {', '.join(KINDS)}")
     if not re.fullmatch(r"[\w.-]*", name):
         raise argparse.ArgumentTypeError(f"'{name}' is no name of letters, digits, . and -")
-    settings = dict(_pair(pair).split("=", 1) for pair in pairs)
+    settings = dict(pair(one).split("=", 1) for one in pairs)
     try:
         slowdown = float(settings.pop("slowdown", "1"))
     except ValueError:
@@ -181,9 +137,9 @@ def systems(asked):
     for one in found:
         if one["kind"] == "oap":
             one["settings"] = {"spark.oap.pool.size": asked.pool_size, **one["settings"]}
-    names = [one["name"] for one in found]
-    for name in names:
-        if names.count(name) > 1:
+    called = [one["name"] for one in found]
+    for name in called:
+        if called.count(name) > 1:
             sys.exit(f"dev/tpcds run: error: two systems have the name {name}")
     return found
 
@@ -262,17 +218,8 @@ def submit(asked, words, root):
     """Runs the job in the foreground; returns its exit status."""
     told = request(asked, words, root)
     main = "GenerateJob" if asked.command == "generate" else "RunJob"
-    log = root / "tpcds" / "src" / "main" / "conf" / "log4j2.properties"
-    spark = pathlib.Path(os.environ["SPARK_HOME"])
-    command = [str(spark / "bin" / "spark-submit"), "--class", f"io.oap.tpcds.scale.{main}"]
-    command += ["--master", asked.master, "--driver-memory", asked.driver_memory]
-    command += ["--driver-java-options", f"-Dlog4j2.configurationFile={log}"]
-    for pair in ["spark.ui.showConsoleProgress=false", *asked.conf]:
-        command += ["--conf", pair]
-    command += ["--jars", os.environ["OAP_JAR"], os.environ["OAP_TPCDS_JAR"], json.dumps(told)]
-    # So that a command that is told to end takes its job with it, as one that is interrupted.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        return subprocess.run(command).returncode
-    except KeyboardInterrupt:
-        return 130
+    command = spark_job.words(
+        pathlib.Path(os.environ["SPARK_HOME"]), root,
+        (os.environ["OAP_JAR"], os.environ["OAP_TPCDS_JAR"]), f"scale.{main}", told,
+        driver_memory=asked.driver_memory, conf=asked.conf, more=["--master", asked.master])
+    return spark_job.run(command)

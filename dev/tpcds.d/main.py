@@ -4,9 +4,10 @@ import argparse
 import pathlib
 import sys
 
-import jobs
-
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "dev" / "lib"))
+
+import jobs
 
 
 def parser():
