@@ -3,6 +3,7 @@ package io.oap.cache;
 import io.oap.cache.pool.Pin;
 import io.oap.cache.pool.Reservation;
 import java.nio.ByteBuffer;
+import java.util.function.IntFunction;
 import java.util.zip.CRC32C;
 
 /**
@@ -23,19 +24,19 @@ final class Checksum {
 
   /** That of the bytes that were written into a reservation. */
   static long of(Reservation room) {
-    CRC32C crc = new CRC32C();
-    for (int i = 0; i < room.pieces(); i++) {
-      crc.update(room.piece(i));
-    }
-    return crc.getValue() | IS_SET;
+    return of(room.pieces(), room::piece);
   }
 
   /** Whether a chunk has the bytes it was published with. */
   static boolean isRight(Pin pin) {
+    return pin.note() == of(pin.pieces(), pin::piece);
+  }
+
+  private static long of(int pieces, IntFunction<ByteBuffer> piece) {
     CRC32C crc = new CRC32C();
-    for (int i = 0; i < pin.pieces(); i++) {
-      crc.update(pin.piece(i));
+    for (int i = 0; i < pieces; i++) {
+      crc.update(piece.apply(i));
     }
-    return pin.note() == (crc.getValue() | IS_SET);
+    return crc.getValue() | IS_SET;
   }
 }

@@ -6,6 +6,7 @@ import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Pin;
 import io.oap.cache.pool.PoolStats;
 import io.oap.common.ChunkKey;
+import io.oap.common.FileId;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.util.List;
@@ -107,6 +108,40 @@ public final class ChunkCache {
       kept.keep(key);
     } catch (RuntimeException | LinkageError e) {
       switchOff(e);
+    }
+  }
+
+  /**
+   * Drops a chunk: nobody finds it any more, and its memory is free when nobody reads it any more.
+   * All that is dropped, is dropped by this or by those below, so that whoever keeps it lets go.
+   *
+   * @return whether the pool had it
+   */
+  boolean drop(ChunkKey key) {
+    boolean dropped = pool.drop(key);
+    kept.release(key);
+    return dropped;
+  }
+
+  /** Drops all chunks of a file; returns how many there were. */
+  long drop(FileId file) {
+    long dropped = pool.drop(file);
+    kept.release(key -> key.file().equals(file));
+    return dropped;
+  }
+
+  /** Drops all chunks. */
+  void dropAll() {
+    pool.clear();
+    kept.release(key -> true);
+  }
+
+  /** Drops a chunk for another one, published by now, that stands for it and is kept if it was. */
+  void replace(ChunkKey old, ChunkKey with) {
+    boolean wasKept = kept.isKept(old);
+    drop(old);
+    if (wasKept) {
+      kept.keep(with);
     }
   }
 

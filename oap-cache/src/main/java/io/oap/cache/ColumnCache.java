@@ -118,8 +118,7 @@ public final class ColumnCache implements AutoCloseable {
         if (!Checksum.isRight(pin)) {
           damaged++;
           damagedBytes += pin.bytes();
-          pool.drop(held.key());
-          chunks.kept.release(held.key());
+          chunks.drop(held.key());
         }
       }
     }
@@ -176,9 +175,7 @@ public final class ColumnCache implements AutoCloseable {
   /** Drops all chunks of a file; returns how many there were. */
   public long drop(FileId file) {
     chunks.loaded.forget(file);
-    long dropped = pool.drop(file);
-    chunks.kept.release(key -> key.file().equals(file));
-    return dropped;
+    return chunks.drop(file);
   }
 
   /**
@@ -190,8 +187,7 @@ public final class ColumnCache implements AutoCloseable {
     long dropped = 0;
     for (PoolSnapshot.HeldKey held : pool.snapshot().chunks()) {
       BitSet some = rowGroups.get(held.key().file());
-      if (some != null && some.get(held.key().rowGroup()) && pool.drop(held.key())) {
-        chunks.kept.release(held.key());
+      if (some != null && some.get(held.key().rowGroup()) && chunks.drop(held.key())) {
         dropped++;
       }
     }
@@ -206,8 +202,7 @@ public final class ColumnCache implements AutoCloseable {
   /** Empties the cache; chunks that are pinned now go when their last pin ends. */
   public void clear() {
     chunks.loaded.clear();
-    pool.clear();
-    chunks.kept.release(key -> true);
+    chunks.dropAll();
     footers.clear();
   }
 

@@ -56,8 +56,7 @@ public final class VectorChunks {
       return new HeldVector(pin, chunk, chunks::unpin);
     } catch (VectorException e) {
       // Without it the reader takes the encoded chunk, and in time another one is made.
-      pool.drop(key);
-      chunks.kept.release(key);
+      chunks.drop(key);
       return null;
     } finally {
       if (chunk == null) {
@@ -107,10 +106,7 @@ public final class VectorChunks {
         room.setNote(Checksum.of(room));
         room.publish().close();
       }
-      pool.drop(encoded);
-      if (chunks.kept.release(encoded)) {
-        chunks.kept.keep(vector);
-      }
+      chunks.replace(encoded, vector);
       chunks.keepIfWanted(vector);
     } catch (VectorException e) {
       refused.put(vector, Boolean.TRUE);
