@@ -2,7 +2,6 @@ package io.oap.spark
 
 import java.util.Locale
 
-import com.google.common.collect.MapMaker
 import org.apache.hadoop.fs.Path
 import org.apache.spark.SparkContext
 
@@ -63,9 +62,8 @@ private[spark] final class PinnedTables private () {
 }
 
 private[spark] object PinnedTables {
-  private val all = new MapMaker().weakKeys().makeMap[SparkContext, PinnedTables]()
+  private val all = new PerApplication(_ => new PinnedTables)
 
   /** Those of an application. */
-  def of(context: SparkContext): PinnedTables =
-    all.computeIfAbsent(context, _ => new PinnedTables)
+  def of(context: SparkContext): PinnedTables = all.of(context)
 }

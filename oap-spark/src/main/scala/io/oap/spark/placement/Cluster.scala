@@ -3,13 +3,12 @@ package io.oap.spark.placement
 import scala.collection.concurrent.TrieMap
 import scala.util.control.NonFatal
 
-import com.google.common.collect.MapMaker
 import org.apache.spark.{SparkContext, SparkEnv}
 import org.apache.spark.internal.Logging
 import org.apache.spark.scheduler._
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 
-import io.oap.spark.{ExecutorCache, SparkInternals, SparkRpc}
+import io.oap.spark.{ExecutorCache, PerApplication, SparkInternals, SparkRpc}
 
 /**
  * What the driver knows of an application's executors: which there are, what they hold, how busy
@@ -125,21 +124,14 @@ private[spark] object Cluster {
 
   private val AnswerMillis = 10000L
 
-  private val clusters = new MapMaker().weakKeys().makeMap[SparkContext, Cluster]()
+  private val all = new PerApplication(begin)
 
   /** The cluster of an application, from its driver. */
-  def of(context: SparkContext): Cluster = {
-    val known = clusters.get(context)
-    if (known != null) known else make(context)
-  }
+  def of(context: SparkContext): Cluster = all.of(context)
 
-  private def make(context: SparkContext): Cluster = synchronized {
-    clusters.computeIfAbsent(
-      context,
-      _ => {
-        val cluster = new Cluster(context)
-        cluster.start()
-        cluster
-      })
+  private def begin(context: SparkContext): Cluster = {
+    val cluster = new Cluster(context)
+    cluster.start()
+    cluster
   }
 }

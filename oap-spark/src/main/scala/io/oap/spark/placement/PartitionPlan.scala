@@ -15,8 +15,8 @@ import io.oap.common.FileIdentity
  * splits follow these instead: Spark's cuts fall anywhere, and a row group is read by whose split
  * its middle lies in. Small pieces for the same executor are packed into one task.
  *
- * @param waitSeconds how long a task is expected to wait for an executor of this id while others
- *     are idle; asked now and again when a stage is submitted
+ * @param waitSeconds how much longer than on the executor that is free first a task is expected to
+ *     wait on the one of this id; asked now and again when a stage is submitted
  * @param release tells the executor of this id that row groups lie elsewhere now; must not block
  * @param columns top-level columns the scan reads
  * @param maxSplitBytes what Spark's own packing puts into one task at most

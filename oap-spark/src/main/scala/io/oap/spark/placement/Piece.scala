@@ -8,8 +8,8 @@ package io.oap.spark.placement
  * @param capacityBytes capacity of its pool; 0 where it has none, negative until it has reported
  * @param usedBytes what is used of it, by its last report
  * @param plannedBytes what plans have sent there that no report tells of yet
- * @param waitSeconds how long a task is expected to wait for a slot there while others have free
- *     ones; 0 where a slot is free or nobody has one, infinite for an executor to be left out
+ * @param waitSeconds how much longer than on the executor that is free first a task is expected to
+ *     wait for a slot there; infinite for an executor to be left out
  */
 final case class LiveExecutor(
     id: String,

@@ -9,7 +9,7 @@ import org.apache.spark.SparkEnv
 import org.apache.spark.internal.Logging
 
 import io.oap.cache.ColumnCache
-import io.oap.spark.{ExecutorCache, SparkRpc}
+import io.oap.spark.{ExecutorCache, ReportingThread, SparkRpc}
 
 /**
  * Keeps the driver informed of what this executor's pool holds, from a thread of its own.
@@ -27,40 +27,24 @@ private[spark] final class ResidencyReporter(environment: SparkEnv, cache: Colum
     id => Option(cache.files.get(id)),
     FilesPerReport)
   private val service = new ExecutorService(cache)
-  private val thread = new Thread(() => run(), "oap-residency")
-  @volatile private var isStopped = false
+  private val thread = new ReportingThread("oap-residency", LeastPauseMillis, report)
   private var driver: Option[SparkRpc.Peer] = None
   private var self: Option[SparkRpc.Peer] = None
   private var reportedVersion = -1L
 
-  def start(): Unit = {
-    thread.setDaemon(true)
-    thread.start()
-  }
+  def start(): Unit = thread.start()
 
-  def stop(): Unit = {
-    isStopped = true
-    thread.interrupt()
-  }
+  def stop(): Unit = thread.stop()
 
-  private def run(): Unit = {
-    var pause = LeastPauseMillis
-    try {
-      while (!isStopped) {
-        if (cache.contentVersion() != reportedVersion) {
-          val begun = System.nanoTime()
-          val isComplete = tryReport()
-          val took = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun)
-          pause =
-            if (isComplete) math.max(LeastPauseMillis, took * PausePerWork)
-            else math.min(2 * pause, MostPauseMillis)
-        }
-        Thread.sleep(pause)
-      }
-    } catch {
-      case _: InterruptedException => ()
+  private def report(pause: Long): Long =
+    if (cache.contentVersion() == reportedVersion) pause
+    else {
+      val begun = System.nanoTime()
+      val isComplete = tryReport()
+      val took = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun)
+      if (isComplete) math.max(LeastPauseMillis, took * PausePerWork)
+      else math.min(2 * pause, MostPauseMillis)
     }
-  }
 
   private def tryReport(): Boolean =
     try {

@@ -2,12 +2,11 @@ package io.oap.spark.status
 
 import scala.util.control.NonFatal
 
-import com.google.common.collect.MapMaker
 import org.apache.spark.{SparkContext, SparkEnv}
 import org.apache.spark.internal.Logging
 import org.apache.spark.scheduler._
 
-import io.oap.spark.{SparkInternals, SparkUi}
+import io.oap.spark.{PerApplication, SparkInternals, SparkUi}
 import io.oap.spark.status.CacheSnapshot.Sample
 import io.oap.spark.ui.CacheTab
 
@@ -44,36 +43,23 @@ private[spark] final class CacheStatus extends SnapshotListener {
 }
 
 private[spark] object CacheStatus extends Logging {
-  private val all = new MapMaker().weakKeys().makeMap[SparkContext, CacheStatus]()
+  private val all = new PerApplication(begin)
 
   /** That of a running application, from its driver; it begins with the first call. */
-  def of(context: SparkContext): CacheStatus = {
-    val known = all.get(context)
-    if (known != null) known else begin(context)
-  }
+  def of(context: SparkContext): CacheStatus = all.of(context)
 
-  private def begin(context: SparkContext): CacheStatus = synchronized {
-    all.computeIfAbsent(
-      context,
-      _ => {
-        val status = new CacheStatus
-        SparkInternals.addStatusListener(context, status)
-        // First the events, then those that are there: none is missed.
-        SparkInternals.executors(context).forEach(e => status.executorAdded(e.id, e.host))
-        context.addSparkListener(new ScanHistory(SparkInternals.post(context, _)))
-        if (!context.isLocal) {
-          StatusService.start(
-            SparkEnv.get,
-            SparkInternals.post(context, _),
-            () => status.executorCount)
-        }
-        orWithout("tab")(SparkUi.attach(
-          context,
-          CacheTab.of(context, () => status.snapshot())))
-        orWithout("metrics")(CacheMetrics.add(SparkEnv.get, () => status.totals))
-        status
-      }
-    )
+  private def begin(context: SparkContext): CacheStatus = {
+    val status = new CacheStatus
+    SparkInternals.addStatusListener(context, status)
+    // First the events, then those that are there: none is missed.
+    SparkInternals.executors(context).forEach(e => status.executorAdded(e.id, e.host))
+    context.addSparkListener(new ScanHistory(SparkInternals.post(context, _)))
+    if (!context.isLocal) {
+      StatusService.start(SparkEnv.get, SparkInternals.post(context, _), () => status.executorCount)
+    }
+    orWithout("tab")(SparkUi.attach(context, CacheTab.of(context, () => status.snapshot())))
+    orWithout("metrics")(CacheMetrics.add(SparkEnv.get, () => status.totals))
+    status
   }
 
   /** What is only to be looked at may fail, as in a Spark that has changed inside. */

@@ -13,7 +13,7 @@ import io.oap.spark.{EveryExecutor, PinnedColumns, PinnedTables, TableChoice}
 
 /** The procedures of `oap.system` on what the pools hold already: pin, unpin and verify. */
 private[status] object PinProcedures {
-  import SystemProcedures.{noAnswer, of, optional}
+  import SystemProcedures.{byExecutor, noAnswer, of, optional, whyNothing}
 
   private val Patience = 60.seconds
 
@@ -27,8 +27,6 @@ private[status] object PinProcedures {
     optional("columns", ArrayType(StringType), "its columns, all if there are none")
   )
 
-  private type Answer[A] = (String, String, Option[A])
-
   private val pin = new SystemProcedure(
     "pin",
     "Keeps the chunks of a table in the pools, those that are there and those that will come",
@@ -38,17 +36,12 @@ private[status] object PinProcedures {
       PinnedTables.of(session.sparkContext).pin(which.paths, which.columns)
       val answers = EveryExecutor.ask(session.sparkContext, Patience)(() =>
         ExecutorCommands.pin(which.paths, which.columns))
-      LocalRows.of(
-        "pin",
-        Seq[SystemColumn[Answer[Pinned]]](
-          executor,
-          SystemColumn("chunks", LongType, "column chunks that are pinned now", of(_)(_.chunks)),
-          SystemColumn("bytes", LongType, "their bytes", of(_)(_.bytes)),
-          SystemColumn("refused_chunks", LongType, "those that are not", of(_)(_.refusedChunks)),
-          SystemColumn("refused_bytes", LongType, "their bytes", of(_)(_.refusedBytes)),
-          SystemColumn("why", StringType, "why not", of(_)(_.why.orNull, noAnswer))
-        ),
-        () => answers
+      byExecutor("pin", answers)(
+        SystemColumn("chunks", LongType, "column chunks that are pinned now", of(_)(_.chunks)),
+        SystemColumn("bytes", LongType, "their bytes", of(_)(_.bytes)),
+        SystemColumn("refused_chunks", LongType, "those that are not", of(_)(_.refusedChunks)),
+        SystemColumn("refused_bytes", LongType, "their bytes", of(_)(_.refusedBytes)),
+        SystemColumn("why", StringType, "why not", of(_)(_.why.orNull, noAnswer))
       )
     }
   )
@@ -63,15 +56,10 @@ private[status] object PinProcedures {
       PinnedTables.of(session.sparkContext).unpin(which.paths, which.columns, which.all)
       val answers = EveryExecutor.ask(session.sparkContext, Patience)(() =>
         ExecutorCommands.unpin(which.paths, which.columns))
-      LocalRows.of(
-        "unpin",
-        Seq[SystemColumn[Answer[Dropped]]](
-          executor,
-          SystemColumn("chunks", LongType, "column chunks that were pinned", of(_)(_.chunks)),
-          SystemColumn("bytes", LongType, "their bytes", of(_)(_.bytes)),
-          SystemColumn("why", StringType, "why nothing was done", of(_)(_ => null, noAnswer))
-        ),
-        () => answers
+      byExecutor("unpin", answers)(
+        SystemColumn("chunks", LongType, "column chunks that were pinned", of(_)(_.chunks)),
+        SystemColumn("bytes", LongType, "their bytes", of(_)(_.bytes)),
+        whyNothing
       )
     }
   )
@@ -83,27 +71,19 @@ private[status] object PinProcedures {
     (session, _) => {
       val answers = EveryExecutor.ask(session.sparkContext, PatienceOfVerify)(() =>
         ExecutorCommands.verify())
-      LocalRows.of(
-        "verify",
-        Seq[SystemColumn[Answer[Checked]]](
-          executor,
-          SystemColumn("chunks", LongType, "column chunks that were read", of(_)(_.chunks)),
-          SystemColumn("bytes", LongType, "their bytes", of(_)(_.bytes)),
-          SystemColumn(
-            "damaged_chunks",
-            LongType,
-            "those of them that had changed, and were dropped",
-            of(_)(_.damagedChunks)),
-          SystemColumn("damaged_bytes", LongType, "their bytes", of(_)(_.damagedBytes)),
-          SystemColumn("why", StringType, "why nothing was done", of(_)(_ => null, noAnswer))
-        ),
-        () => answers
+      byExecutor("verify", answers)(
+        SystemColumn("chunks", LongType, "column chunks that were read", of(_)(_.chunks)),
+        SystemColumn("bytes", LongType, "their bytes", of(_)(_.bytes)),
+        SystemColumn(
+          "damaged_chunks",
+          LongType,
+          "those of them that had changed, and were dropped",
+          of(_)(_.damagedChunks)),
+        SystemColumn("damaged_bytes", LongType, "their bytes", of(_)(_.damagedBytes)),
+        whyNothing
       )
     }
   )
-
-  private def executor[A]: SystemColumn[Answer[A]] =
-    SystemColumn("executor_id", StringType, "Spark's id of the executor", _._1)
 }
 
 /**

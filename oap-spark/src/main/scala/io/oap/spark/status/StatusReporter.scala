@@ -5,7 +5,7 @@ import scala.util.control.NonFatal
 import org.apache.spark.SparkEnv
 import org.apache.spark.internal.Logging
 
-import io.oap.spark.{SparkInternals, SparkRpc}
+import io.oap.spark.{ReportingThread, SparkInternals, SparkRpc}
 import io.oap.spark.placement.Wire
 
 /**
@@ -16,43 +16,29 @@ import io.oap.spark.placement.Wire
 private[spark] final class StatusReporter(environment: SparkEnv) extends Logging {
   import StatusReporter._
 
-  private val thread = new Thread(() => run(), "oap-status")
-  @volatile private var isStopped = false
+  private val thread = new ReportingThread("oap-status", StatusService.PauseMillis, report)
+  private var told: Option[ExecutorReport] = None
   private var driver: Option[SparkRpc.Peer] = None
 
-  def start(): Unit = {
-    thread.setDaemon(true)
-    thread.start()
-  }
+  def start(): Unit = thread.start()
 
-  def stop(): Unit = {
-    isStopped = true
-    thread.interrupt()
-  }
+  def stop(): Unit = thread.stop()
 
-  private def run(): Unit = {
-    var told: Option[ExecutorReport] = None
-    var pause = StatusService.PauseMillis
+  private def report(pause: Long): Long =
     try {
-      while (!isStopped) {
-        try {
-          val report = ThisExecutor.report()
-          if (!told.contains(report)) {
-            pause = send(report)
-            told = Some(report)
-          }
-        } catch {
-          case NonFatal(e) =>
-            logDebug("The driver was not told of the column cache; trying again", e)
-            driver = None
-            pause = math.min(2 * pause, MostPauseMillis)
-        }
-        Thread.sleep(pause)
+      val report = ThisExecutor.report()
+      if (told.contains(report)) pause
+      else {
+        val next = send(report)
+        told = Some(report)
+        next
       }
     } catch {
-      case _: InterruptedException => ()
+      case NonFatal(e) =>
+        logDebug("The driver was not told of the column cache; trying again", e)
+        driver = None
+        math.min(2 * pause, MostPauseMillis)
     }
-  }
 
   /** Returns how long to wait before the next report. */
   private def send(report: ExecutorReport): Long =

@@ -60,15 +60,10 @@ private[status] object SystemProcedures {
       }
       val answers =
         EveryExecutor.ask(session.sparkContext, Patience)(() => ExecutorCommands.clear(what))
-      LocalRows.of(
-        "clear",
-        Seq[SystemColumn[(String, String, Option[Dropped])]](
-          SystemColumn("executor_id", StringType, "Spark's id of the executor", _._1),
-          SystemColumn("chunks", LongType, "column chunks dropped", of(_)(_.chunks)),
-          SystemColumn("bytes", LongType, "their bytes", of(_)(_.bytes)),
-          SystemColumn("why", StringType, "why nothing was done", of(_)(_ => null, noAnswer))
-        ),
-        () => answers
+      byExecutor("clear", answers)(
+        SystemColumn("chunks", LongType, "column chunks dropped", of(_)(_.chunks)),
+        SystemColumn("bytes", LongType, "their bytes", of(_)(_.bytes)),
+        whyNothing
       )
     }
   )
@@ -91,22 +86,13 @@ private[status] object SystemProcedures {
       if (refusals.nonEmpty && refusals.forall(_ != null)) {
         throw StatusException.refused("resize", refusals.head)
       }
-      LocalRows.of(
-        "resize",
-        Seq[SystemColumn[(String, String, Option[Resized])]](
-          SystemColumn("executor_id", StringType, "Spark's id of the executor", _._1),
-          SystemColumn(
-            "capacity_bytes",
-            LongType,
-            "capacity of its pool now",
-            of(_)(_.capacityBytes.map(Long.box).orNull)),
-          SystemColumn(
-            "why",
-            StringType,
-            "why it is as before",
-            of(_)(_.why.orNull, noAnswer))
-        ),
-        () => answers
+      byExecutor("resize", answers)(
+        SystemColumn(
+          "capacity_bytes",
+          LongType,
+          "capacity of its pool now",
+          of(_)(_.capacityBytes.map(Long.box).orNull)),
+        SystemColumn("why", StringType, "why it is as before", of(_)(_.why.orNull, noAnswer))
       )
     }
   )
@@ -129,8 +115,23 @@ private[status] object SystemProcedures {
 
   def noAnswer: String = EveryExecutor.NoAnswer
 
+  /** Of an executor: its id, its host, and what it said, if it did. */
+  type Answer[A] = (String, String, Option[A])
+
+  /** A row for each executor: its id and these columns. */
+  def byExecutor[A](procedure: String, answers: Seq[Answer[A]])(
+      columns: SystemColumn[Answer[A]]*): LocalRows = {
+    val id =
+      SystemColumn[Answer[A]]("executor_id", StringType, "Spark's id of the executor", _._1)
+    LocalRows.of(procedure, id +: columns, () => answers)
+  }
+
+  /** The last column, where an executor does all it is asked for or gives no answer. */
+  def whyNothing[A]: SystemColumn[Answer[A]] =
+    SystemColumn("why", StringType, "why nothing was done", of(_)(_ => null, noAnswer))
+
   /** A value of an executor's answer, or another where there is none. */
-  def of[A](record: (String, String, Option[A]))(value: A => Any, silent: Any = null): Any =
+  def of[A](record: Answer[A])(value: A => Any, silent: Any = null): Any =
     record._3.fold(silent)(value)
 
   def optional(name: String, dataType: DataType, comment: String): ProcedureParameter =
