@@ -1,5 +1,7 @@
 """What the scenarios have to reach, and whether results show that they do."""
 
+from rounds import slowest_over_mean
+
 HEADER = ["scenario", "what", "bar", "measured (95 % interval)", "verdict"]
 
 # Scenario, how it is said, the slower system, the faster one, by what factor at least.
@@ -24,20 +26,14 @@ def ratio(result, slow, fast):
     return None
 
 
-def slowest_over_mean(record):
-    """The end of the slowest tenant over the mean of all tenants' ends."""
-    ends = {}
-    for q in record["queries"]:
-        ends[q["tenant"]] = max(ends.get(q["tenant"], 0), q["begun"] + q["seconds"])
-    return max(ends.values()) * len(ends) / sum(ends.values())
-
-
 def judge(results):
     """A row for each bar that these results say something about."""
     return [row for result in results for row in _rows(result)]
 
 
 def _rows(result):
+    if result["plan"].get("matrix"):
+        return
     scenario = result["plan"]["scenario"]
     for name, what, slow, fast, bar in AT_LEAST:
         found = ratio(result, slow, fast) if name == scenario else None
@@ -71,12 +67,18 @@ def _said(found):
     return "{:.2f} x ({:.2f} to {:.2f})".format(*found)
 
 
+def called(plan):
+    """What was measured, in a word or two."""
+    matrix = plan.get("matrix")
+    return f"{matrix['kind']} matrix" if matrix else plan["scenario"] or "run"
+
+
 def summary(results, judged):
     """The report in a few sentences."""
     rounds = sum(1 for result in results for r in result["rounds"] if r["number"] > 0)
-    failed = sum(1 for result in results for r in result["rounds"] for q in r["queries"] if q["error"])
-    other = sum(1 for result in results for r in result["rounds"] for q in r["queries"]
-                if q["difference"])
+    ran = [q for result in results for r in result["rounds"] for q in r["queries"] + r.get("sweeps", [])]
+    failed = sum(1 for q in ran if q["error"])
+    other = sum(1 for q in ran if q["difference"])
     said = [f"{rounds} rounds of queries in {len(results)} comparisons."]
     said.append("All queries ran and gave the same rows in all systems." if failed + other == 0
                 else f"{failed} queries FAILED, {other} gave OTHER ROWS.")
@@ -92,7 +94,7 @@ def _short(result):
     """Says so when there are too few rounds for a claim, or rounds are left."""
     plan = result["plan"]
     runs = [t["runs"] for t in result["times"] if t["what"] == "round"]
-    name = plan["scenario"] or "run"
+    name = called(plan)
     if len(runs) < len(result["systems"]) or min(runs) < plan["rounds"] * plan["repeats"]:
         return f"{name} is not complete."
     if min(runs) < 10:

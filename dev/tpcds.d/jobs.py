@@ -1,6 +1,8 @@
 """The commands that run a Spark job: their options, and what the job is told."""
 
 import argparse
+import contextlib
+import fractions
 import json
 import os
 import pathlib
@@ -10,12 +12,25 @@ import shlex
 import subprocess
 import sys
 
+import device
 import spark_job
 from arguments import NINE_QUERIES, names, number, pair, queries, scale, size
 
 SCENARIOS = ("fit-both", "fit-large-only", "fit-none")
 KINDS = ("spark", "oap", "spark-cache")
-LIST = names("[a-z_0-9]+", "name")
+STORAGE = ("local", "hdd", "s3")
+# What pools hold of the needed bytes, and queries in flight per core, where nothing else is asked.
+MATRICES = {
+    "memory": {"memory": "1.09,0.5", "load": "1,2,3"},
+    "load": {"memory": "0.5", "load": "1/3,1,2"},
+}
+# Kinds of tenants of the load matrix: shares of the queries and of the time.
+SIZES, BUSY = (1 / 3, 1.0), (1 / 3, 1.0)
+TABLES = (
+    "call_center catalog_page catalog_returns catalog_sales customer customer_address "
+    "customer_demographics date_dim household_demographics income_band inventory item promotion "
+    "reason ship_mode store store_returns store_sales time_dim warehouse web_page web_returns "
+    "web_sales web_site").split()
 CODECS = ("snappy", "zstd", "gzip", "lz4_raw", "uncompressed")
 UNITS = {unit: 1 << (10 * (power + 1)) for power, unit in enumerate("kmgt")}
 SYSTEMS_HELP = """
@@ -36,6 +51,23 @@ cold and warm:
   the master is local. Results say whether they were.
 """
 
+MATRIX_HELP = """
+memory:
+  Every system with each memory and each load. Memory is what all pools hold over what the
+  queries need, which is measured first. Under-committed is more than 1: all fits. Over-committed
+  is less: chunks leave before they are asked for again. Load is queries in flight per core; each is
+  a tenant of its own, that runs all queries, one after the other.
+
+load:
+  Every system with each load, from small to overwhelmed, and four kinds of tenants: those who run
+  the first third of the queries and those who run all; those who always have a query in flight and
+  those who pause, so that they have one for a third of their time. The number of tenants follows
+  from the load. The result says how fair it is to them.
+
+--minutes keeps it within a time; the same command goes on later. All systems in all cells run before
+one begins its next repeat. Fewer --queries or a smaller --scale make rounds shorter.
+"""
+
 
 def add_options(parser, name):
     add = parser.add_argument
@@ -47,8 +79,7 @@ def add_options(parser, name):
         _add_generation(add)
     else:
         _add_measurement(add, name)
-        if name == "run":
-            parser.epilog = SYSTEMS_HELP
+        parser.epilog = {"run": SYSTEMS_HELP, "matrix": MATRIX_HELP}.get(name)
     add("--master", default="local[*]", metavar="URL", help="Spark master (default local[*])")
     add("--conf", action="append", default=[], type=pair, metavar="KEY=VALUE",
         help="more of Spark's configuration, for all systems; can be repeated")
@@ -57,7 +88,8 @@ def add_options(parser, name):
 
 
 def _add_generation(add):
-    add("--tables", type=LIST, default=[], metavar="LIST", help="tables (default all 24)")
+    add("--tables", type=names("|".join(TABLES), "table of TPC-DS"), default=[], metavar="LIST",
+        help="tables (default all 24)")
     add("--partitioned", action="store_true", help="store_sales partitioned by ss_sold_date_sk")
     add("--codec", choices=CODECS, default="snappy", help="compression (default snappy)")
     add("--plain", action="store_true", help="plain encoding: no dictionaries")
@@ -66,30 +98,40 @@ def _add_generation(add):
 
 
 def _add_measurement(add, name):
+    if name == "matrix":
+        _add_matrix(add)
     if name == "scenario":
         add("scenario", choices=SCENARIOS, metavar="SCENARIO",
             help="fit-both: all that the queries need fits into both pools; fit-large-only; fit-none")
     add("--queries", type=queries, default=queries(NINE_QUERIES), metavar="LIST",
         help="queries, such as q52,q14a, or all (default the nine I/O-heavy ones)")
     add("--partitioned", action="store_true", help="store_sales partitioned by ss_sold_date_sk")
-    add("--storage", choices=("local", "hdd", "s3"), default="hdd" if name == "scenario" else "local",
-        help="local: as it is; hdd: 4 MB/s per core; s3: 60 MB/s per core, 20 ms per request "
-        f"(default {'hdd' if name == 'scenario' else 'local'})")
-    if name == "run":
+    storage = {"run": "local", "scenario": "hdd", "matrix": "s3"}[name]
+    add("--storage", type=_storage, default=storage, metavar="KIND",
+        help="local: as it is; hdd: 4 MB/s per core; s3: 60 MB/s per core, 20 ms per request; "
+        "device:SIZE: what the kernel lets through from the disk of the data in a second, such as "
+        f"device:8m (root, local master; see tpcds/README.md) (default {storage})")
+    if name != "scenario":
         add("--system", action="append", default=[], type=_system, metavar="SYSTEM",
-            help="a system, see below; can be repeated (default spark and oap)")
-        add("--policy", type=LIST, default=[], metavar="LIST",
+            help=f"a system, see {'below' if name == 'run' else 'dev/tpcds run --help'}; can be "
+            "repeated (default spark and oap)")
+    if name == "run":
+        add("--policy", type=names("[a-z_0-9]+", "name"), default=[], metavar="LIST",
             help="race: one more system for each of these policies of the pool")
         add("--pool-size", type=size, default="2g", metavar="SIZE",
             help="pool of each executor, where a system says nothing else (default 2g)")
         add("--state", choices=("warm", "cold"), default="warm", help="see below (default warm)")
         add("--deal", action="store_true",
             help="deal the queries of a round out to the tenants; else each runs them all")
-    tenants = 9 if name == "scenario" else 1
-    add("--tenants", type=number(1, 1000), default=tenants, metavar="N",
-        help="how many run queries at the same time, FAIR scheduling above 1 "
-        + ("(default 9, to whom the queries of a round are dealt out)" if name == "scenario"
-           else "(default 1)"))
+        add("--sweep", choices=TABLES, default="", metavar="TABLE",
+            help="after each query, read all columns of this table; that is no part of the queries' "
+            "times and hits (one tenant)")
+    if name != "matrix":
+        tenants = 9 if name == "scenario" else 1
+        add("--tenants", type=number(1, 1000), default=tenants, metavar="N",
+            help="how many run queries at the same time, FAIR scheduling above 1 "
+            + ("(default 9, to whom the queries of a round are dealt out)" if name == "scenario"
+               else "(default 1)"))
     add("--warm-up", type=number(0, 1000), default=1, metavar="N",
         help="rounds of each application that do not count (default 1)")
     add("--rounds", type=number(1, 10000), default=5, metavar="N",
@@ -104,6 +146,36 @@ def _add_measurement(add, name):
         help="begin no round after so many minutes; the same command goes on later")
     add("--trace", metavar="FOLDER",
         help="record the chunks asked for, for dev/chunk-trace (local masters)")
+
+
+def _add_matrix(add):
+    add("matrix", choices=MATRICES, metavar="MATRIX", help="memory or load, see below")
+    add("--memory", type=_shares, metavar="LIST",
+        help="pools over what the queries need (default 1.09,0.5 for memory, 0.5 for load)")
+    add("--load", type=_shares, metavar="LIST",
+        help="queries in flight per core (default 1,2,3 for memory, 1/3,1,2 for load)")
+
+
+def _shares(text):
+    """Numbers above 0, with commas; each may be a fraction."""
+    found = []
+    for one in text.split(","):
+        if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,6}|/[1-9][0-9]{0,2})?", one) or not fractions.Fraction(one):
+            raise argparse.ArgumentTypeError(f"'{one}' is no number above 0, such as 0.5 or 1/3")
+        found.append(float(fractions.Fraction(one)))
+    if len(set(found)) < len(found):
+        raise argparse.ArgumentTypeError(f"'{text}' says a number twice")
+    return found
+
+
+def _storage(text):
+    """A kind of storage as Plan.scala has it: of a device in bytes per second."""
+    if text in STORAGE:
+        return text
+    kind, _, rate = text.partition(":")
+    if kind != "device":
+        raise argparse.ArgumentTypeError(f"'{text}' is none of {', '.join(STORAGE)}, device:SIZE")
+    return f"device:{_bytes(size(rate))}"
 
 
 def _system(text):
@@ -126,21 +198,24 @@ def _system(text):
         raise argparse.ArgumentTypeError("medium is pmem, and only for oap")
     full = {k if k.startswith("spark.") else f"spark.oap.{k}": v for k, v in settings.items()}
     return {"name": name or kind, "kind": kind, "settings": full, "slowdown": slowdown,
-            "medium": medium}  # fmt: skip
+            "medium": medium, "cell": None}  # fmt: skip
 
 
 def systems(asked):
     found = [dict(one) for one in asked.system]
-    if not found and not asked.policy:
+    policies = getattr(asked, "policy", [])
+    if not found and not policies:
         found = [_system("spark"), _system("oap")]
-    found += [_system(f"{policy}=oap,pool.policy={policy}") for policy in asked.policy]
+    found += [_system(f"{policy}=oap,pool.policy={policy}") for policy in policies]
     for one in found:
-        if one["kind"] == "oap":
+        if asked.command == "matrix" and "spark.oap.pool.size" in one["settings"]:
+            sys.exit(f"dev/tpcds matrix: error: --memory says the pool of {one['name']}")
+        if asked.command == "run" and one["kind"] == "oap":
             one["settings"] = {"spark.oap.pool.size": asked.pool_size, **one["settings"]}
     called = [one["name"] for one in found]
     for name in called:
         if called.count(name) > 1:
-            sys.exit(f"dev/tpcds run: error: two systems have the name {name}")
+            sys.exit(f"dev/tpcds {asked.command}: error: two systems have the name {name}")
     return found
 
 
@@ -151,6 +226,20 @@ def _bytes(size):
 def _data(asked, root):
     # Relative to here, as it is typed: results are shown to others.
     return asked.data or os.path.relpath(root / ".cache" / "tpcds")
+
+
+def _matrix(asked):
+    """The matrix that is asked for, as Matrix.scala has it; None where none is."""
+    if asked.command != "matrix":
+        return None
+    default, is_load = MATRICES[asked.matrix], asked.matrix == "load"
+    return {
+        "kind": asked.matrix,
+        "pools": asked.memory or _shares(default["memory"]),
+        "loads": asked.load or _shares(default["load"]),
+        "sizes": SIZES if is_load else (1.0,),
+        "busy": BUSY if is_load else (1.0,),
+    }
 
 
 def request(asked, words, root):
@@ -167,12 +256,8 @@ def request(asked, words, root):
                 "rowGroupBytes": _bytes(asked.row_group_size),
             },
         }
-    if asked.trace and not asked.master.startswith("local"):
-        sys.exit("dev/tpcds: error: --trace wants a local master; dev/chunk-trace --help says how "
-                 "executors of a cluster record")
-    if "://" in _data(asked, root) and asked.storage != "local":
-        sys.exit(f"dev/tpcds: error: --storage {asked.storage} wants data in a folder of this machine")
-    scenario = asked.command == "scenario"
+    _check(asked, root)
+    scenario, run = asked.command == "scenario", asked.command == "run"
     return {
         "plan": {
             "scenario": asked.scenario if scenario else "",
@@ -182,12 +267,14 @@ def request(asked, words, root):
             "partitioned": asked.partitioned,
             "storage": asked.storage,
             "systems": [] if scenario else systems(asked),
-            "state": "warm" if scenario else asked.state,
+            "state": asked.state if run else "warm",
             "warmUps": asked.warm_up,
             "rounds": asked.rounds,
             "repeats": asked.repeats,
-            "tenants": asked.tenants,
-            "deal": scenario or asked.deal,
+            "tenants": getattr(asked, "tenants", 1),
+            "deal": scenario or run and asked.deal,
+            "sweep": asked.sweep if run else "",
+            "matrix": _matrix(asked),
             "seed": _seed(asked),
         },
         "out": os.path.abspath(asked.out),
@@ -196,6 +283,32 @@ def request(asked, words, root):
         "command": shlex.join(["dev/tpcds", *words]),
         "revision": _revision(root),
     }
+
+
+def _check(asked, root):
+    """Ends the process when options do not go together, or not with this machine."""
+    def fail(why):
+        sys.exit(f"dev/tpcds: error: {why}")
+
+    local, storage = asked.master.startswith("local"), asked.storage.partition(":")[0]
+    if asked.trace and not local:
+        fail("--trace wants a local master; dev/chunk-trace --help says how executors of a cluster record")
+    if "://" in _data(asked, root) and storage != "local":
+        fail(f"--storage {storage} wants data in a folder of this machine")
+    if storage == "device" and not local:
+        fail("--storage device limits the processes of this machine that it starts: it wants a local master")
+    if getattr(asked, "sweep", "") and asked.tenants > 1:
+        fail("--sweep wants one tenant: others' queries would run during the scan")
+    try:
+        _limit(asked, root)
+    except device.Impossible as e:
+        fail(f"--storage device: {e}")
+
+
+def _limit(asked, root):
+    """The limit of --storage device, else a context that does nothing."""
+    kind, _, rate = getattr(asked, "storage", "").partition(":")
+    return device.Limit(_data(asked, root), int(rate)) if kind == "device" else contextlib.nullcontext()
 
 
 def _seed(asked):
@@ -222,4 +335,8 @@ def submit(asked, words, root):
         pathlib.Path(os.environ["SPARK_HOME"]), root,
         (os.environ["OAP_JAR"], os.environ["OAP_TPCDS_JAR"]), f"scale.{main}", told,
         driver_memory=asked.driver_memory, conf=asked.conf, more=["--master", asked.master])
-    return spark_job.run(command)
+    try:
+        with _limit(asked, root) as limit:
+            return spark_job.run(command, preexec_fn=limit.join if limit else None)
+    except device.Impossible as e:
+        sys.exit(f"dev/tpcds: error: --storage device: {e}")

@@ -19,7 +19,8 @@ def parser():
         ("generate", "make the data: those tables that are not there yet"),
         ("run", "run queries on several systems, round after round, and compare their times"),
         ("scenario", "the published comparison: two pools, sized by what the queries need"),
-        ("report", "one HTML page and a summary in Markdown, from the results of run and scenario"),
+        ("matrix", "systems under pressure: in all combinations of memory, load and tenants"),
+        ("report", "one HTML page and a summary in Markdown, from the results of the others"),
     ):
         command = commands.add_parser(
             name, help=words, description=words[0].upper() + words[1:] + ".", allow_abbrev=False,

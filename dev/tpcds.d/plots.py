@@ -9,6 +9,8 @@ import matplotlib
 matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402
 
+from rounds import counts, hit_share  # noqa: E402
+
 # Told apart also by those who do not see all colours (Okabe and Ito).
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 plt.rcParams.update({
@@ -92,17 +94,6 @@ def queries(result):
     return _svg(figure, "Time of each query by system")
 
 
-def counts(record):
-    return record["number"] > 0 and not any(q["error"] for q in record["queries"])
-
-
-def hit_share(record):
-    """Bytes from the pool over all bytes that scans took in a round; None where no pool was asked."""
-    pool = sum(q["fromPool"] for q in record["queries"])
-    file = sum(q["fromFile"] for q in record["queries"])
-    return pool / (pool + file) if pool + file else None
-
-
 def hits(result):
     """Share of bytes from the pool, round after round; None when no system has a pool."""
     colour = colours(result)
@@ -149,6 +140,37 @@ def bandwidth(result):
     grid[1].set_xlabel("seconds since the round began (the last round of each system)")
     grid[0].legend(ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1))
     return _svg(figure, "Bandwidth of files and pool over time")
+
+
+def matrix(result, panels, system_at, share):
+    """Time of a round in every cell: a plot for each panel, loads beside each other, systems by
+    colour. The last three are those of the module matrix."""
+    names = [system["name"] for system in result["plan"]["systems"]]
+    colour = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
+    times = {t["system"]: t for t in result["times"] if t["what"] == "round"}
+    rows = (len(panels) + 1) // 2
+    columns = min(2, len(panels))
+    figure, grid = plt.subplots(
+        rows, columns, figsize=(7.5, 0.5 + 2.7 * rows), squeeze=False, sharex=True, layout="constrained")
+    width = 0.8 / len(names)
+    for axes, (label, cells) in zip(grid.flat, panels):
+        for i, name in enumerate(names):
+            found = [(x, times[system["name"]]) for x, system in enumerate(
+                system_at(result, cell, name) for cell in cells) if system["name"] in times]
+            axes.bar([x + (i - (len(names) - 1) / 2) * width for x, _ in found],
+                     [t["mean"] for _, t in found], width, yerr=_errors([t for _, t in found]),
+                     capsize=3, color=colour[name], alpha=0.75, label=name)
+        axes.set_title(label, fontsize=10)
+        axes.set_xticks(range(len(cells)), [share(cell["load"]) for cell in cells])
+        axes.grid(axis="x", visible=False)
+        axes.set_ylim(bottom=0)
+        axes.tick_params(labelbottom=True)
+    for axes in grid.flat[len(panels):]:
+        axes.set_visible(False)
+    figure.supxlabel("queries in flight per core", fontsize=10)
+    figure.supylabel("seconds for a round", fontsize=10)
+    figure.legend(*grid[0, 0].get_legend_handles_labels(), ncols=len(names), loc="outside upper center")
+    return _svg(figure, "Time of a round by memory, load and system")
 
 
 def _rates(samples, key):

@@ -1,12 +1,15 @@
-"""Writes report.html and report.md from results of dev/tpcds run and scenario."""
+"""Writes report.html and report.md from results of dev/tpcds run, scenario and matrix."""
 
 import html
 import json
 import pathlib
+import statistics
 import sys
 
 import bars
+import matrix
 import plots
+from rounds import counts, hit_share, slowest_over_mean
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
@@ -40,7 +43,7 @@ def _read(file):
         result = json.loads(pathlib.Path(file).read_text(encoding="utf-8"))
         result["plan"]["systems"], result["times"], result["rounds"]
     except (ValueError, KeyError, TypeError):
-        raise ValueError(f"{file} is no result of dev/tpcds run or scenario") from None
+        raise ValueError(f"{file} is no result of dev/tpcds run, scenario or matrix") from None
     # What is not a number is written as text, since JSON has no other way.
     for numbers in [*result["times"], *(c["times"] for c in result["comparisons"])]:
         for key in ("low", "high", "pValue"):
@@ -51,8 +54,13 @@ def _read(file):
 
 def title(result):
     plan = result["plan"]
-    name = plan["scenario"] or "Systems compared"
-    return f"{name}: scale {plan['scale']:g}, {plan['storage']} storage"
+    name = {"run": "Systems compared"}.get(bars.called(plan), bars.called(plan))
+    return f"{name}: scale {plan['scale']:g}, {_storage(plan)} storage"
+
+
+def _storage(plan):
+    kind, _, rate = plan["storage"].partition(":")
+    return f"{kind} of {int(rate) / 1e6:g} MB/s" if rate else kind
 
 
 def how(result):
@@ -62,19 +70,33 @@ def how(result):
         f"by {plan['tenants']} tenants at once, " + (
             "to whom they are dealt out" if plan["deal"] else "each of whom runs them all"))
     needed = f" They need {result['neededBytes'] / 1e6:,.0f} MB." if result["neededBytes"] else ""
-    slow = {"hdd": "4 MB/s per core", "s3": "60 MB/s per core and 20 ms per request"}
-    storage = slow.get(plan["storage"])
+    if plan.get("matrix"):
+        what = matrix.how(result)
+    else:
+        what = f"A round is {len(plan['queries'])} TPC-DS queries {tenants}.{needed} "
+    if plan.get("sweep"):
+        what += (f"After each query all columns of {plan['sweep']} are read, which is no part of the "
+                 "queries' times and hits. ")
+    slow = {"hdd": "Storage is slowed to 4 MB/s per core. ",
+            "s3": "Storage is slowed to 60 MB/s per core and 20 ms per request. "}
+    storage = slow.get(plan["storage"], "")
+    if plan["storage"].startswith("device:"):
+        dropped = {r["pageCache"] for r in result["rounds"]} == {"dropped"}
+        storage = (f"The kernel limits the disk of the data to {_storage(plan).split()[-2]} MB/s. The page "
+                   f"cache was {'' if dropped else 'NOT '}emptied of the data before each round. ")
     return (
-        f"A round is {len(plan['queries'])} TPC-DS queries {tenants}.{needed} "
-        f"Rounds are {plan['state']}: {plan['warmUps']} rounds of each application do not count, "
+        f"{what}Rounds are {plan['state']}: {plan['warmUps']} rounds of each application do not count, "
         f"{plan['rounds']} do; {plan['repeats']} applications of each system, in random order "
         f"(seed {plan['seed']}). "
-        + (f"Storage is slowed to {storage}. " if storage else "")
+        + storage
         + f"Data: {result['circumstances']['options'].get('layout', '')}.")
 
 
 def tables(result):
     """(heading, header, rows) of each table of a result; what is no number is words."""
+    if result["plan"].get("matrix"):
+        yield from matrix.tables(result)
+        return
     yield "Rounds", ["system", "pool", "rounds", "median", "mean (95 % interval)", "from pool",
                      "slowest tenant"], [_row(result, s) for s in result["systems"]]
     verdicts = [[f"{c['other']} against {c['base']}", c["times"]["verdict"]]
@@ -86,10 +108,25 @@ def tables(result):
                if c["what"] != "round" and c["base"] == result["systems"][0]["name"]]
     if queries:
         yield "By query", ["query", "systems", "time"], queries
+    sweeps = [row for row in (_sweeps(result, s) for s in result["systems"]) if row]
+    if sweeps:
+        yield "Sweeps", ["system", "scans", "median", "from pool", "queries' bytes from pool"], sweeps
+
+
+def _sweeps(result, system):
+    """The scans of a whole table between the queries, and what they left to the queries."""
+    records = [r for r in result["rounds"] if r["system"] == system["name"] and counts(r)]
+    scans = [q for r in records for q in r.get("sweeps", [])]
+    if not scans:
+        return None
+    shares = [hit_share({"queries": scans}), hit_share(
+        {"queries": [q for r in records for q in r["queries"]]})]
+    return [system["name"], str(len(scans)), f"{statistics.median(q['seconds'] for q in scans):.2f} s",
+            *("" if s is None else f"{100 * s:.1f} %" for s in shares)]
 
 
 def _row(result, system):
-    records = [r for r in result["rounds"] if r["system"] == system["name"] and plots.counts(r)]
+    records = [r for r in result["rounds"] if r["system"] == system["name"] and counts(r)]
     pool = system["settings"].get("spark.oap.pool.size", "")
     pool = f"{int(pool) / 1e6:,.0f} MB" if pool.isdigit() else pool
     pool += f", {system['settings'].get('spark.oap.pool.policy', '')}".rstrip(", ")
@@ -100,9 +137,9 @@ def _row(result, system):
     if not records:
         return [system["name"], pool, "0", "", "", "", ""]
     time = next(t for t in result["times"] if t["what"] == "round" and t["system"] == system["name"])
-    shares = sorted(s for s in map(plots.hit_share, records) if s is not None)
+    shares = sorted(s for s in map(hit_share, records) if s is not None)
     share = f"{100 * shares[len(shares) // 2]:.1f} %" if shares else ""
-    slowest = sorted(bars.slowest_over_mean(r) for r in records)[len(records) // 2]
+    slowest = sorted(slowest_over_mean(r) for r in records)[len(records) // 2]
     return [system["name"], pool, str(time["runs"]), f"{time['median']:.2f} s",
             f"{time['mean']:.2f} s ({time['low']:.2f} to {time['high']:.2f})", share,
             f"{slowest:.2f} of mean"]
@@ -138,15 +175,22 @@ def _figure(svg, caption):
 
 def _section(result):
     parts = [f"<h2>{html.escape(title(result))}</h2>", f"<p>{html.escape(how(result))}</p>"]
-    if result["times"]:
+    is_matrix = bool(result["plan"].get("matrix"))
+    if result["times"] and is_matrix:
+        parts.append(_figure(plots.matrix(
+            result, matrix.panels(result), matrix.system_at, matrix.share),
+                             "Time of a round, mean and 95 % interval, by queries in flight per core."))
+    elif result["times"]:
         parts.append(_figure(plots.rounds(result), "Time of a round by system."))
     for heading, header, rows in tables(result):
         parts += [f"<h3>{heading}</h3>", _table(header, rows)]
         if heading == "By query":
             parts.append(_figure(plots.queries(result), "Mean time of each query, 95 % intervals."))
+    if not is_matrix:
+        parts += [
+            _figure(plots.hits(result), "What share of the bytes came from the pool, round by round."),
+            _figure(plots.bandwidth(result), "What was read from files and from the pool.")]
     parts += [
-        _figure(plots.hits(result), "What share of the bytes came from the pool, round by round."),
-        _figure(plots.bandwidth(result), "What was read from files and from the pool."),
         "<h3>Commands</h3>",
         f"<pre>{html.escape(chr(10).join(result['commands']))}</pre>",
         "<details><summary>Machine, versions, configuration</summary>",
@@ -161,7 +205,7 @@ def _page(results):
     parts = ["<h1>OAP: the scale test</h1>", f"<p>{html.escape(bars.summary(results, judged))}</p>"]
     if judged:
         parts += ["<h2>What was to be reached</h2>", _table(bars.HEADER, judged)]
-    parts.append(_figure(plots.scaling(results), "Time of a round by the size of the pool."))
+    parts.append(_figure(plots.scaling([r for r in results if not r["plan"].get("matrix")]), "Time of a round by the size of the pool."))
     parts += [_section(result) for result in results]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'

@@ -19,6 +19,7 @@ final class Experiment(request: RunRequest, progress: Progress) {
   private val file = new ResultFile(Path.of(request.out))
   private val expected = TrieMap.empty[String, Seq[Row]]
   private val begun = System.nanoTime()
+  private var ran = 0
 
   private def isLate: Boolean =
     request.minutes > 0 && System.nanoTime() - begun > TimeUnit.MINUTES.toNanos(request.minutes)
@@ -39,22 +40,25 @@ final class Experiment(request: RunRequest, progress: Progress) {
     plan.repeats * plan.rounds * result.systems.size - result.rounds.count(_.number > 0)
 
   private def begin(): Result =
-    if (plan.scenario.isEmpty) begin(plan.systems, 0, plan.systems.head)
+    if (plan.scenario.isEmpty && plan.matrix.isEmpty) begin(plan.systems, 0, plan.systems.head)
     else {
-      val scenario = Scenario.named(plan.scenario)
-      val (needed, executors) = use(roomForAll()) { application =>
-        application.round(0, 0, show("measuring what the queries need", _))
-        (application.neededBytes, application.executors)
+      val all = roomForAll()
+      val (needed, executors, slots) = use(all) { application =>
+        application.round(0, 0, show("measuring what the queries need", all, _))
+        (application.neededBytes, application.executors, application.slots)
       }
       if (needed == 0) throw new IllegalStateException("no pool held anything after all queries")
       progress.say(f"The queries need ${needed / 1e6}%.1f MB in the pools of $executors executors.")
-      val systems = scenario.systems(needed, executors)
+      val systems = plan.matrix match {
+        case Some(matrix) => matrix.systems(plan.systems, needed, executors, slots)
+        case None => Scenario.named(plan.scenario).systems(needed, executors)
+      }
       begin(systems, needed, systems.head)
     }
 
   /** A pool takes chunks as they stand in files, so that none needs more than the files have. */
   private def roomForAll(): MeasuredSystem = {
-    val alone = MeasuredSystem("room-for-all", "spark", Map.empty, 1, "")
+    val alone = MeasuredSystem("room-for-all", "spark", Map.empty, 1, "", None)
     val bytes = use(alone)(_.fileBytes) + Experiment.LeastPool
     alone.copy(kind = "oap", settings = Map("spark.oap.pool.size" -> bytes.toString))
   }
@@ -96,16 +100,27 @@ final class Experiment(request: RunRequest, progress: Progress) {
       number: Int): Result = {
     val what = if (number > 0) s"round $number of ${plan.rounds}" else s"warm-up ${1 - number}"
     val step = s"${system.name}, repeat $repeat of ${plan.repeats}, $what"
-    val record = application.round(repeat, number, show(step, _))
+    val record = application.round(repeat, number, show(step, system, _))
     val result = before.copy(rounds = before.rounds :+ record).summedUp
     file.write(result)
     val said = if (record.counts || number <= 0) "" else ", FAILED"
-    progress.say(f"$step: ${record.seconds}%.2f s$said")
+    ran += 1
+    progress.say(f"$step: ${record.seconds}%.2f s$said${left(result)}")
     result
   }
 
-  private def show(step: String, done: Long): Unit = {
-    val total = if (plan.deal) plan.queries.size else plan.queries.size * plan.tenants
+  /** How long the rest will take, when it goes on as until now. */
+  private def left(result: Result): String = missing(result) match {
+    case 0 => ""
+    case rounds =>
+      val all = rounds.toDouble * (plan.warmUps + plan.rounds) / plan.rounds
+      val minutes = all * (System.nanoTime() - begun) / ran / TimeUnit.MINUTES.toNanos(1)
+      f"; $rounds rounds left, about ${math.ceil(minutes)}%.0f min"
+  }
+
+  private def show(step: String, system: MeasuredSystem, done: Long): Unit = {
+    val its = plan.of(system)
+    val total = if (plan.deal) its.queries.size else its.queries.size * its.tenants
     synchronized(progress.show(step, done, total, "queries"))
   }
 }

@@ -10,19 +10,23 @@ package io.oap.tpcds.scale
  * @param slowdown 1, or by how much each query is made longer: a known effect to test this tool with
  * @param medium empty, or the [[io.oap.tpcds.storage.ModelledMedium]] on which the pool is thought
  *     to lie
+ * @param cell its place in a [[Matrix]], where it belongs to one
  */
 final case class MeasuredSystem(
     name: String,
     kind: String,
     settings: Map[String, String],
     slowdown: Double,
-    medium: String)
+    medium: String,
+    cell: Option[Cell])
 
 /**
  * What is to be measured: all that two runs must have in common for their rounds to go into one
  * result.
  *
  * @param scenario empty, or the name of a [[Scenario]], which then says the systems
+ * @param storage name of a [[io.oap.tpcds.storage.StorageClass]], or `device:` and the bytes per
+ *     second that the kernel lets this process read
  * @param systems in the order of the tables; the first one is what the others are compared with
  * @param state `cold`: pool and page cache emptied before each round; `warm`: they are left alone
  * @param warmUps rounds at the begin of each application that are recorded, but do not count
@@ -30,6 +34,9 @@ final case class MeasuredSystem(
  * @param repeats applications of each system
  * @param tenants how many run queries at the same time, each in a FAIR pool of its own
  * @param deal whether the queries of a round are dealt out to the tenants; else each runs them all
+ * @param sweep empty, or a table all of whose columns are read after each query; its time is no
+ *     part of the queries'
+ * @param matrix in all cells of which the systems are measured; then tenants and pools are its own
  * @param seed of the order of systems and of queries
  */
 final case class Plan(
@@ -46,13 +53,23 @@ final case class Plan(
     repeats: Int,
     tenants: Int,
     deal: Boolean,
+    sweep: String,
+    matrix: Option[Matrix],
     seed: Long) {
 
   def isCold: Boolean = state == "cold"
+
+  /** Whether the kernel limits reads of the device that holds the data. */
+  def limitsDevice: Boolean = storage.startsWith("device:")
+
+  /** As one of its systems carries it out. */
+  def of(system: MeasuredSystem): Plan = system.cell.fold(this) { cell =>
+    copy(tenants = cell.tenants, queries = cell.queriesOf(queries))
+  }
 }
 
 /**
- * What dev/tpcds run and scenario hand to the job.
+ * What dev/tpcds run, scenario and matrix hand to the job.
  *
  * @param out where the result goes; one that is there is continued
  * @param minutes after which no more round begins; 0: all are run

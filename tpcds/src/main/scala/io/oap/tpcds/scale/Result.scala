@@ -37,8 +37,9 @@ final case class Sample(second: Double, fromFile: Long, fromPool: Long)
  *
  * @param number from 1; of warm-up rounds 0 and below, the last one being 0
  * @param process when the process began that ran it: rounds of one process share its compiled code
- * @param seconds from the begin of the first query to the end of the last one
- * @param fileBytes read from data files, as Spark or the file system counted them
+ * @param seconds from the begin of the first query to the end of the last one; where tables are swept
+ *     between the queries, what the queries took
+ * @param fileBytes read from data files, as Spark or the file system counted them, sweeps included
  * @param heldBytes in all pools at the end of the round
  * @param evictedBytes from all pools since they were opened, at the end of the round
  * @param pageCache `left alone`, `dropped` or, when it could not be, `not dropped`
@@ -55,15 +56,30 @@ final case class RoundRecord(
     evictedBytes: Long,
     pageCache: String,
     queries: Seq[QueryTime],
+    sweeps: Seq[QueryTime],
     samples: Seq[Sample]) {
 
-  def counts: Boolean = number > 0 && !queries.exists(_.error.nonEmpty)
+  def counts: Boolean = number > 0 && !(queries ++ sweeps).exists(_.error.nonEmpty)
   def fromPool: Long = queries.map(_.fromPool).sum
 
-  /** The last end of the slowest tenant over the mean of all tenants' last ends. */
+  /** Seconds that the queries of each tenant took; pauses between them do not count. */
+  private def tenants: Iterable[Double] =
+    queries.groupMapReduce(_.tenant)(_.seconds)(_ + _).values
+
+  /** What the queries of the slowest tenant took over the mean of all tenants. */
   def slowestOverMean: Double = {
-    val ends = queries.groupMapReduce(_.tenant)(_.ended)(_ max _).values
-    if (ends.isEmpty) 1 else ends.max * ends.size / ends.sum
+    val seconds = tenants
+    if (seconds.isEmpty) 1 else seconds.max * seconds.size / seconds.sum
+  }
+
+  /**
+   * Jain's index of fairness among the tenants' speeds: 1 when all are equal, 1 over their number
+   * when one has everything (Jain, Chiu and Hawe, DEC-TR-301, 1984).
+   */
+  def jain: Double = {
+    val speeds = tenants.map(1 / _)
+    if (speeds.isEmpty) 1
+    else speeds.sum * speeds.sum / (speeds.size * speeds.map(speed => speed * speed).sum)
   }
 }
 
@@ -108,7 +124,10 @@ final case class Result(
 
   def of(system: MeasuredSystem): Seq[RoundRecord] = rounds.filter(_.system == system.name)
 
-  /** With times and comparisons of the rounds that are there. */
+  /**
+   * With times and comparisons of the rounds that are there. Compared are systems of one cell of a
+   * matrix, and all where there is none.
+   */
   def summedUp: Result = {
     val all = systems.map(system => system.name -> secondsOf(system)).toMap
     val whats = "round" +: plan.queries
@@ -119,7 +138,7 @@ final case class Result(
     } yield Comparison.times(what, system.name, seconds)
     val pairs = for {
       (other, i) <- systems.zipWithIndex
-      base <- systems.take(i)
+      base <- systems.take(i) if base.cell == other.cell
       what <- whats
       ofBase <- all(base.name).get(what)
       ofOther <- all(other.name).get(what)

@@ -16,7 +16,8 @@ object ResultTable {
       "slowest",
       "from pool",
       "from files",
-      "slowest tenant")
+      "slowest tenant",
+      "Jain's index")
     val lines =
       counting.collect { case (system, rounds) if rounds.nonEmpty => line(system, rounds) }
     val verdicts = result.comparisons.filter(_.what == "round").map { c =>
@@ -36,14 +37,15 @@ object ResultTable {
       f"${seconds.max}%.2f s",
       f"${median(rounds.map(_.fromPool.toDouble)) / 1e6}%.1f MB",
       f"${median(rounds.map(_.fileBytes.toDouble)) / 1e6}%.1f MB",
-      f"${median(rounds.map(_.slowestOverMean))}%.2f of mean"
+      f"${median(rounds.map(_.slowestOverMean))}%.2f of mean",
+      f"${median(rounds.map(_.jain))}%.3f"
     )
   }
 
   /** Queries that failed or gave other rows, one line each. */
   def wrong(result: Result): Seq[String] = for {
     round <- result.rounds
-    query <- round.queries
+    query <- round.queries ++ round.sweeps
     said <- Seq(query.error, query.difference).find(_.nonEmpty)
     kind = if (query.error.nonEmpty) "FAILED" else "OTHER ROWS"
   } yield s"${round.system} ${query.query}, repeat ${round.repeat} round ${round.number}: $kind, $said"

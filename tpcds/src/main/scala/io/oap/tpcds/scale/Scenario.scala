@@ -41,7 +41,8 @@ object Scenario {
       "oap",
       (more :+ ("spark.oap.pool.size" -> bytes.toString)).toMap,
       slowdown = 1,
-      medium = "")
+      medium = "",
+      cell = None)
 
   /**
    * Both pools hold all. The published small pool is given as 0.5 % less than what it held; ours

@@ -10,7 +10,7 @@ import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.apache.spark.sql.{Row, SparkSession}
 
 import io.oap.spark.CacheControl
-import io.oap.tpcds.{Circumstances, DataFolder, FileReads, Progress, Queries, Systems}
+import io.oap.tpcds.{Circumstances, DataFolder, FileReads, Progress, Queries, Systems, TpcdsTable}
 import io.oap.tpcds.cluster.Held
 import io.oap.tpcds.storage.StorageClass
 
@@ -20,11 +20,12 @@ import io.oap.tpcds.storage.StorageClass
  * has its own settings; a pool of the same settings is emptied.
  */
 final class SystemApplication(
-    plan: Plan,
+    whole: Plan,
     system: MeasuredSystem,
     expected: TrieMap[String, Seq[Row]],
     progress: Progress)
     extends AutoCloseable {
+  private val plan = whole.of(system)
   private val fair =
     if (plan.tenants > 1) Map("spark.scheduler.mode" -> "FAIR") else Map.empty[String, String]
   private val systems = Systems.start(system.settings ++ fair)
@@ -34,14 +35,17 @@ final class SystemApplication(
   private val reads = new FileReads(context)
   private val sampler = new Sampler(context)
   private val tables = Queries.tables(plan.queries)
+  private val known = (tables ++ TpcdsTable.All.filter(_.name == plan.sweep)).distinct
   private val tenants = new Tenants(session, plan, system, expected)
 
   start()
 
   private def start(): Unit = {
     val data = new DataFolder(plan.data, plan.scale)
-    data.complete(systems.sparkAlone, tables, plan.partitioned, progress)
-    data.register(session, tables, plan.partitioned, StorageClass.ofScheme(plan.storage))
+    data.complete(systems.sparkAlone, known, plan.partitioned, progress)
+    val storage =
+      if (plan.limitsDevice) StorageClass.LOCAL else StorageClass.ofScheme(plan.storage)
+    data.register(session, known, plan.partitioned, storage)
     if (isOap) systems.clearCache()
     if (system.kind == "spark-cache") cacheTables()
   }
@@ -69,6 +73,9 @@ final class SystemApplication(
   def executors: Int =
     if (context.isLocal) 1 else math.max(1, context.getExecutorMemoryStatus.size - 1)
 
+  /** How many tasks run at a time. */
+  def slots: Int = context.defaultParallelism
+
   /** What a pool needs to hold all that is in the pools now, in bytes. */
   def neededBytes: Long = Held(CacheControl.held(session)).neededBytes
 
@@ -90,14 +97,18 @@ final class SystemApplication(
 
   /** Runs all queries of one round in the state that the plan says. */
   def round(repeat: Int, number: Int, done: Long => Unit): RoundRecord = {
-    val pageCache = if (plan.isCold && number > 0) coldState() else PageCache.LeftAlone
+    val pageCache =
+      if (plan.isCold && number > 0) coldState()
+      else if (plan.limitsDevice) dropPageCache()
+      else PageCache.LeftAlone
     // Spark frees the broadcasts of earlier queries after a garbage collection only.
     System.gc()
     val time = Instant.now().toString
     val counted = reads.during(
       sampler.during(tenants.round(repeat, number, done)),
       (ran: (Seq[QueryTime], Seq[Sample])) => ran._1.count(_.error.isEmpty))
-    val (queries, samples) = counted.result
+    val (ran, samples) = counted.result
+    val (sweeps, queries) = ran.partition(_.query == Tenants.Sweep)
     val held = if (isOap) CacheControl.held(session).values.toSeq else Nil
     RoundRecord(
       system.name,
@@ -105,12 +116,13 @@ final class SystemApplication(
       number,
       SystemApplication.process,
       time,
-      queries.map(_.ended).max,
+      if (sweeps.isEmpty) queries.map(_.ended).max else queries.map(_.seconds).sum,
       counted.bytes,
       held.map(_.chunks.values.sum).sum,
       held.map(_.evictedBytes).sum,
       pageCache,
       queries,
+      sweeps,
       samples
     )
   }
@@ -121,8 +133,10 @@ final class SystemApplication(
       session.catalog.clearCache()
       cacheTables()
     }
-    PageCache.drop(session, tables.map(_.name))
+    dropPageCache()
   }
+
+  private def dropPageCache(): String = PageCache.drop(session, known.map(_.name))
 
   override def close(): Unit = context.stop()
 }

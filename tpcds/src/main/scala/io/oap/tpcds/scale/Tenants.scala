@@ -16,6 +16,7 @@ import io.oap.tpcds.storage.ModelledMedium
 /**
  * Those who run queries at the same time, each on a thread and in a FAIR pool of its own.
  *
+ * @param plan as its system carries it out
  * @param expected rows by query, of whoever ran it first: everybody else's must be the same
  */
 final class Tenants(
@@ -27,8 +28,10 @@ final class Tenants(
     ModelledMedium.named(system.medium, session.sparkContext.defaultParallelism)
   }
 
+  private val busy = system.cell.fold(1.0)(_.busy)
+
   /**
-   * Runs all queries of one round.
+   * Runs all queries of one round, and the sweep after each where there is one.
    *
    * @param done called whenever a query has ended, with how many have
    */
@@ -39,11 +42,13 @@ final class Tenants(
     val tasks = Tenants.queries(plan, repeat, number).zipWithIndex.map { case (queries, tenant) =>
       val task: Callable[Seq[QueryTime]] = () => {
         session.sparkContext.setLocalProperty("spark.scheduler.pool", s"tenant$tenant")
-        queries.map { query =>
-          val time = run(query, tenant, start)
+        val chance = Tenants.chance(plan, repeat, number, tenant)
+        queries.flatMap { query =>
+          val time = run(query, Queries.text(query), tenant, start)
           ended.increment()
           done(ended.sum())
-          time
+          if (busy < 1) pause(time.seconds, chance)
+          time +: sweep(tenant, start).toSeq
         }
       }
       task
@@ -52,8 +57,19 @@ final class Tenants(
     finally threads.shutdownNow()
   }
 
-  private def run(query: String, tenant: Int, roundStart: Long): QueryTime = {
-    val text = Queries.text(query)
+  /** By chance half to one and a half times what keeps the tenant as busy as its cell says. */
+  private def pause(seconds: Double, chance: Random): Unit = {
+    val nanos = (1 / busy - 1) * seconds * (0.5 + chance.nextDouble()) * Tenants.Second
+    TimeUnit.NANOSECONDS.sleep(nanos.toLong)
+  }
+
+  private def sweep(tenant: Int, roundStart: Long): Option[QueryTime] =
+    Option.when(plan.sweep.nonEmpty) {
+      // A value of all columns together, so that none of them can be left out.
+      run(Tenants.Sweep, s"SELECT max(xxhash64(*)) FROM ${plan.sweep}", tenant, roundStart)
+    }
+
+  private def run(query: String, text: String, tenant: Int, roundStart: Long): QueryTime = {
     val start = System.nanoTime()
     def ran(error: String): QueryTime = QueryTime(
       query,
@@ -99,12 +115,15 @@ final class Tenants(
 
 object Tenants {
 
+  /** Stands for the name of a query where a table was swept. */
+  val Sweep = "sweep"
+
   /**
    * The queries of each tenant in one round, in order: the same for all systems, whatever they are.
    */
   def queries(plan: Plan, repeat: Int, number: Int): Seq[Seq[String]] = {
     def shuffled(tenant: Int): Seq[String] =
-      new Random(Seq(plan.seed, repeat, number, tenant).hashCode).shuffle(plan.queries)
+      chance(plan, repeat, number, tenant).shuffle(plan.queries)
     if (!plan.deal) (0 until plan.tenants).map(shuffled)
     else {
       val dealt = shuffled(0).zipWithIndex.groupMap(_._2 % plan.tenants)(_._1)
@@ -112,5 +131,10 @@ object Tenants {
     }
   }
 
-  private def seconds(nanos: Long): Double = nanos.toDouble / TimeUnit.SECONDS.toNanos(1)
+  private def chance(plan: Plan, repeat: Int, number: Int, tenant: Int): Random =
+    new Random(Seq(plan.seed, repeat, number, tenant).hashCode)
+
+  private val Second = TimeUnit.SECONDS.toNanos(1)
+
+  private def seconds(nanos: Long): Double = nanos.toDouble / Second
 }

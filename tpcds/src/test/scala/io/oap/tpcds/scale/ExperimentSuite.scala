@@ -31,7 +31,7 @@ class ExperimentSuite extends AnyFunSuite with BeforeAndAfterAll {
 
   private def system(name: String, kind: String, settings: (String, String)*) = {
     val pool = if (kind == "oap") Map("spark.oap.pool.size" -> "64m") else Map.empty[String, String]
-    MeasuredSystem(name, kind, pool ++ settings, 1, "")
+    MeasuredSystem(name, kind, pool ++ settings, 1, "", None)
   }
 
   private def plan(systems: MeasuredSystem*): Plan = Plan(
@@ -48,6 +48,8 @@ class ExperimentSuite extends AnyFunSuite with BeforeAndAfterAll {
     repeats = 1,
     tenants = 1,
     deal = false,
+    sweep = "",
+    matrix = None,
     seed = 3
   )
 
@@ -96,6 +98,12 @@ class ExperimentSuite extends AnyFunSuite with BeforeAndAfterAll {
     assert(result.rounds.head.number == 0 && result.rounds.head.pageCache == "left alone")
   }
 
+  test("with a limited device every round begins with the page cache emptied") {
+    val result = run(plan(system("s", "spark")).copy(storage = "device:1000000"), "device")
+    assert(result.rounds.map(_.number) == Seq(0, 1, 2))
+    assert(result.rounds.forall(r => r.pageCache == "dropped" && r.fileBytes > 0))
+  }
+
   test("a result is continued where it was left, and belongs to one plan") {
     val whole = plan(system("s", "spark"))
     val file = root.resolve("resumed")
@@ -125,6 +133,60 @@ class ExperimentSuite extends AnyFunSuite with BeforeAndAfterAll {
     // They ran at the same time.
     assert(round.queries.map(_.begun).min < round.queries.map(_.ended).min)
     assert(round.queries.map(_.seconds).sum > round.seconds)
+  }
+
+  test("a table swept between the queries is no part of them") {
+    val swept = plan(system("s", "spark"), system("o", "oap")).copy(sweep = "store_sales")
+    val result = run(swept, "swept")
+    assert(ResultTable.wrong(result).isEmpty)
+    for (round <- result.rounds) {
+      assert(round.sweeps.size == 2 && round.queries.map(_.query).toSet == Set("q52", "q42"))
+      assert(round.seconds == round.queries.map(_.seconds).sum)
+      // One after the other: each scan begins when a query has ended.
+      val times = (round.queries ++ round.sweeps).sortBy(_.begun)
+      assert(times.map(_.query == Tenants.Sweep) == Seq(false, true, false, true))
+      assert(times.zip(times.tail).forall { case (a, b) => a.ended <= b.begun })
+    }
+    // All columns: more than the queries read of all their tables.
+    val o = result.rounds.filter(_.system == "o")
+    def bytes(times: Seq[QueryTime]): Long = times.map(t => t.fromPool + t.fromFile).max
+    assert(o.forall(round => bytes(round.sweeps) > bytes(round.queries)))
+    assert(result.comparisons.map(_.what).toSet == Set("round", "q52", "q42"))
+    // A scan that fails makes a round that does not count.
+    val failed = o.last.copy(sweeps = o.last.sweeps.map(_.copy(error = "e")))
+    assert(o.last.counts && !failed.counts)
+    assert(ResultTable.wrong(result.copy(rounds = Seq(failed))).size == 2)
+  }
+
+  test("a matrix: each system in each cell, compared within it, tenants pausing") {
+    val matrix = Matrix("load", Seq(0.5), Seq(0.5, 1), Seq(0.5), Seq(0.5, 1))
+    val small = plan(system("s", "spark"), system("o", "oap"))
+      .copy(matrix = Some(matrix), queries = Seq("q52", "q42", "q68", "q19"), rounds = 1)
+    val result = run(small, "matrix")
+    assert(ResultTable.wrong(result).isEmpty)
+    assert(result.neededBytes > 0 && result.systems.size == 8)
+    assert(result.rounds.count(_.counts) == 8)
+    for (system <- result.systems; cell = system.cell.get; round <- result.of(system)) {
+      assert(round.queries.map(_.tenant).distinct.size == cell.tenants)
+      // Each tenant runs the first half of the queries.
+      val ran = round.queries.groupMap(_.tenant)(_.query).values.map(_.toSet).toSet
+      assert(ran == Set(Set("q52", "q42")))
+      for (queries <- round.queries.groupBy(_.tenant).values) {
+        val (first, second) = (queries.minBy(_.begun), queries.maxBy(_.begun))
+        // Busy for half of the time is a pause as long as the query, and at least half of that.
+        if (cell.busy < 1) assert(second.begun - first.ended >= first.seconds / 2)
+      }
+    }
+    val ofOap = result.systems.filter(_.kind == "oap").map(_.settings("spark.oap.pool.size").toLong)
+    assert(ofOap.forall(bytes => bytes >= result.neededBytes / 2 && bytes < result.neededBytes))
+    val rounds = result.comparisons.filter(_.what == "round")
+    assert(rounds.size == 4)
+    assert(rounds.forall(c => c.base == "s" + c.other.drop(1)))
+    // The same command goes on.
+    val cut = result.copy(rounds = result.rounds.take(6))
+    new ResultFile(root.resolve("matrix")).write(cut)
+    val again = run(small, "matrix")
+    assert(again.rounds.take(6) == cut.rounds && again.rounds.count(_.number > 0) == 8)
   }
 
   test("an injected slowdown is found, and other rows are told") {

@@ -53,13 +53,15 @@ class ScenarioSuite extends AnyFunSuite {
     (1 to 9).map(n => s"q$n"),
     partitioned = false,
     "local",
-    Seq("a", "b", "c").map(MeasuredSystem(_, "spark", Map.empty, 1, "")),
+    Seq("a", "b", "c").map(MeasuredSystem(_, "spark", Map.empty, 1, "", None)),
     "warm",
     1,
     5,
     2,
     tenants = 4,
     deal = false,
+    sweep = "",
+    matrix = None,
     seed = 7
   )
 

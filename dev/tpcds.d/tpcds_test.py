@@ -1,0 +1,233 @@
+"""Tests of the parts of dev/tpcds that need no Spark: options, limits of a device, the report's numbers."""
+
+import contextlib
+import io
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+import unittest
+
+import main  # puts dev/lib on the path
+import bars
+import device
+import jobs
+import matrix
+import rounds
+
+
+def told(*words):
+    asked = main.parser().parse_args(list(words))
+    return jobs.request(asked, list(words), main.ROOT)
+
+
+class Options(unittest.TestCase):
+    def rejected(self, *words):
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), self.assertRaises(SystemExit) as ended:
+            told(*words)
+        # argparse prints what is wrong, the rest is the status itself.
+        return said.getvalue() if ended.exception.code == 2 else str(ended.exception.code)
+
+    def test_mistakes_are_named(self):
+        for words, named in (
+            ("generate --scale 0", "argument --scale: '0'"),
+            ("generate --tables store_sales,foo", "argument --tables: 'foo'"),
+            ("run --queries q52,52", "argument --queries: '52'"),
+            ("run --storage tape", "argument --storage: 'tape'"),
+            ("run --storage device:4", "argument --storage: '4' is no size"),
+            ("run --storage device:4m --master yarn", "wants a local master"),
+            ("run --storage device:4m --data hdfs://h/d", "wants data in a folder of this machine"),
+            ("run --sweep nothing", "argument --sweep"),
+            ("run --sweep item --tenants 2", "--sweep wants one tenant"),
+            ("run --system spark --system spark", "two systems have the name spark"),
+            ("matrix tape", "argument MATRIX"),
+            ("matrix load --load 0/3", "argument --load: '0/3'"),
+            ("matrix load --load 1/0", "argument --load: '1/0'"),
+            ("matrix memory --memory 0.5,1/2", "says a number twice"),
+            ("matrix memory --tenants 2", "unrecognized arguments: --tenants 2"),
+            ("matrix memory --system a=oap,pool.size=1m", "--memory says the pool of a"),
+        ):
+            self.assertIn(named, self.rejected(*words.split()), words)
+
+    def test_matrices(self):
+        plan = told("matrix", "memory")["plan"]
+        self.assertEqual(plan["matrix"], {"kind": "memory", "pools": [1.09, 0.5], "loads": [1, 2, 3],
+                                          "sizes": (1.0,), "busy": (1.0,)})
+        self.assertEqual([s["name"] for s in plan["systems"]], ["spark", "oap"])
+        self.assertEqual([s["settings"] for s in plan["systems"]], [{}, {}])
+        self.assertEqual((plan["tenants"], plan["deal"], plan["state"]), (1, False, "warm"))
+        load = told("matrix", "load", "--load", "1/4,2", "--system", "a=oap,pool.policy=lru")["plan"]
+        self.assertEqual((load["matrix"]["pools"], load["matrix"]["loads"]), ([0.5], [0.25, 2]))
+        self.assertEqual(load["systems"][0]["settings"], {"spark.oap.pool.policy": "lru"})
+        self.assertIsNone(told("run")["plan"]["matrix"])
+        self.assertIsNone(told("scenario", "fit-both")["plan"]["matrix"])
+
+    def test_sweep_and_pools_of_a_run(self):
+        plan = told("run", "--sweep", "item", "--pool-size", "1g")["plan"]
+        self.assertEqual((plan["sweep"], plan["matrix"]), ("item", None))
+        self.assertEqual(plan["systems"][1]["settings"], {"spark.oap.pool.size": "1g"})
+
+
+def limit_or_skip(test, folder, rate):
+    try:
+        return device.Limit(folder, rate)
+    except device.Impossible as e:
+        return test.skipTest(str(e))
+
+
+class Devices(unittest.TestCase):
+    """The kernel's own limit where this machine has one for us, and files that look like it."""
+
+    def folder(self, **where):
+        made = tempfile.TemporaryDirectory(**where)
+        self.addCleanup(made.cleanup)
+        return pathlib.Path(made.name)
+
+    def groups(self, v2):
+        """What a kernel shows in its folder of control groups."""
+        found = self.folder()
+        if v2:
+            (found / "cgroup.controllers").write_text("cpu io memory\n")
+            (found / "cgroup.subtree_control").write_text("cpu memory\n")
+        else:
+            (found / "blkio").mkdir()
+        return found
+
+    def disk(self, partition):
+        """What a kernel shows of the disk of the temporary folder."""
+        found, number = self.folder(), os.stat(tempfile.gettempdir()).st_dev
+        place = found / "devices" / "disk" / "part"
+        place.mkdir(parents=True)
+        (place.parent / "dev").write_text("8:0\n")
+        if partition:
+            (place / "partition").write_text("1\n")
+        (found / f"{os.major(number)}:{os.minor(number)}").symlink_to(place)
+        return found
+
+    def test_of_a_partition_the_whole_disk_is_limited(self):
+        missing = pathlib.Path(tempfile.gettempdir()) / "not" / "there"
+        self.assertEqual(device.number_of(missing, self.disk(partition=True)), "8:0")
+        number = os.stat(tempfile.gettempdir()).st_dev
+        self.assertEqual(device.number_of(missing, self.disk(partition=False)),
+                         f"{os.major(number)}:{os.minor(number)}")
+
+    def test_what_the_kernel_is_told(self):
+        for v2, key, line in ((True, "io.max", "8:0 rbps=5000"),
+                              (False, "blkio.throttle.read_bps_device", "8:0 5000")):
+            limit = device.Limit(tempfile.gettempdir(), 5000, self.groups(v2), self.disk(partition=True))
+            self.assertEqual((limit.key, limit.line), (key, line))
+
+    def test_a_limit_that_is_not_kept_is_none(self):
+        groups, said = self.groups(v2=True), io.StringIO()
+        limit = device.Limit(self.folder(dir=main.ROOT / "dev"), 5000, groups, self.disk(partition=True))
+        # Plain files limit nothing.
+        with self.assertRaisesRegex(device.Impossible, "does not keep it|around the page cache"):
+            with contextlib.redirect_stderr(said), limit:
+                pass
+        self.assertEqual((limit.group / "io.max").read_text(), "8:0 rbps=5000")
+        self.assertEqual((groups / "cgroup.subtree_control").read_text(), "+io")
+
+    def test_why_not(self):
+        with self.assertRaisesRegex(device.Impossible, "neither io of cgroup v2 nor blkio"):
+            device.Limit(tempfile.gettempdir(), 5000, self.folder(), self.disk(partition=False))
+        with self.assertRaisesRegex(device.Impossible, "lies on no disk"):
+            device.number_of(tempfile.gettempdir(), self.folder())
+
+    def test_reads_keep_to_the_limit(self):
+        # Beside this file: the temporary folder may be memory.
+        folder = self.folder(dir=main.ROOT / "dev")
+        limit = limit_or_skip(self, folder, 4 << 20)
+        try:
+            limit.__enter__()
+        except device.Impossible as e:
+            self.skipTest(str(e))
+        with contextlib.ExitStack() as stack:
+            stack.push(limit.__exit__)
+            file = folder / "data"
+            file.write_bytes(os.urandom(8 << 20))
+            subprocess.run(["sync", str(file)], check=True)
+            subprocess.run(["dd", f"if={file}", "iflag=nocache", "count=0"], check=True,
+                           stderr=subprocess.DEVNULL)
+            begun = time.monotonic()
+            subprocess.run(["cat", str(file)], check=True, stdout=subprocess.DEVNULL,
+                           preexec_fn=limit.join)
+            self.assertGreater(time.monotonic() - begun, 1.5)
+            # What the page cache has is not limited.
+            begun = time.monotonic()
+            subprocess.run(["cat", str(file)], check=True, stdout=subprocess.DEVNULL,
+                           preexec_fn=limit.join)
+            self.assertLess(time.monotonic() - begun, 1.5)
+            self.assertTrue(limit.group.exists())
+        self.assertFalse(limit.group.exists())
+
+
+def query(tenant, begun, seconds, name="q52"):
+    return {"query": name, "tenant": tenant, "begun": begun, "seconds": seconds, "fromPool": 3,
+            "fromFile": 1, "error": "", "difference": ""}
+
+
+def small_matrix():
+    """A result of two systems in four cells, as the job writes it."""
+    systems, ran, times, comparisons = [], [], [], []
+    for pool in (1.09, 0.5):
+        for load, tenants in ((1.0, 1), (2.0, 2)):
+            cell = {"pool": pool, "load": load, "size": 1.0, "busy": 1.0, "tenants": tenants}
+            names = [f"{name} pool {pool:.2f}, load {load:.2f}" for name in ("s", "s x")]
+            for name in names:
+                systems.append({"name": name, "cell": cell, "settings": {}})
+                ran += [{"system": name, "number": number, "repeat": 1, "seconds": 2.0,
+                            "queries": [query(t, 0, 1 + t) for t in range(tenants)]}
+                           for number in (0, 1)]
+                times.append({"what": "round", "system": name, "runs": 1, "median": 2.0, "mean": 2.0,
+                              "low": 1.0, "high": 3.0})
+            comparisons.append({"what": "round", "base": names[0], "other": names[1],
+                                "times": {"verdict": f"verdict of {pool} and {load}"}})
+    plan = {"scenario": "", "systems": [{"name": "s"}, {"name": "s x"}], "matrix": {
+        "kind": "memory", "pools": [1.09, 0.5], "loads": [1.0, 2.0], "sizes": [1.0], "busy": [1.0]}}
+    return {"plan": plan, "systems": systems, "rounds": ran, "times": times,
+            "comparisons": comparisons}
+
+
+class Fairness(unittest.TestCase):
+    def test_pauses_do_not_count(self):
+        record = {"queries": [query(0, 0, 1), query(0, 50, 1), query(1, 0, 2), query(1, 2, 2)]}
+        self.assertAlmostEqual(rounds.slowest_over_mean(record), 4 / 3)
+        # Speeds one half and one quarter.
+        self.assertAlmostEqual(rounds.jain(record), 0.75 ** 2 / (2 * 0.3125))
+
+    def test_one_tenant_is_served_fairly(self):
+        self.assertEqual(rounds.jain({"queries": [query(0, 0, 3)]}), 1)
+
+
+class Matrices(unittest.TestCase):
+    def test_panels_are_of_one_memory_with_rising_load(self):
+        found = matrix.panels(small_matrix())
+        self.assertEqual([[c["load"] for c in cells] for _, cells in found], [[1, 2], [1, 2]])
+        self.assertIn("under-committed", found[0][0])
+        self.assertIn("over-committed", found[1][0])
+
+    def test_a_system_is_found_though_names_begin_alike(self):
+        result = small_matrix()
+        cell = result["systems"][6]["cell"]
+        self.assertEqual(matrix.system_at(result, cell, "s")["name"], "s pool 0.50, load 2.00")
+        self.assertEqual(matrix.system_at(result, cell, "s x")["name"], "s x pool 0.50, load 2.00")
+
+    def test_tables(self):
+        (_, _, verdicts), (_, times_head, times), (_, fair_head, fairness) = matrix.tables(small_matrix())
+        self.assertEqual([row[-1] for row in verdicts],
+                         [f"verdict of {p} and {l}" for p in (1.09, 0.5) for l in (1.0, 2.0)])
+        self.assertEqual((len(times), len(fairness)), (8, 8))
+        self.assertEqual({len(row) for row in times}, {len(times_head)})
+        self.assertEqual({len(row) for row in fairness}, {len(fair_head)})
+        self.assertEqual(times[0][-1], "75.0 %")
+        self.assertEqual(fairness[0][-4:], ["one tenant", "", "", ""])
+        self.assertEqual(fairness[-1][-4:-2], ["1.33", "1.33"])
+
+    def test_no_bar_is_judged_by_a_matrix(self):
+        self.assertEqual(bars.judge([small_matrix()]), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
