@@ -124,8 +124,10 @@ def _add_measurement(add, name):
         add("--deal", action="store_true",
             help="deal the queries of a round out to the tenants; else each runs them all")
         add("--sweep", choices=TABLES, default="", metavar="TABLE",
-            help="after each query, read all columns of this table; that is no part of the queries' "
+            help="between the queries, read all columns of this table; that is no part of the queries' "
             "times and hits (one tenant)")
+        add("--sweep-every", type=number(1, 1000), default=1, metavar="N",
+            help="after every so many queries of a round (default 1)")
     if name != "matrix":
         tenants = 9 if name == "scenario" else 1
         add("--tenants", type=number(1, 1000), default=tenants, metavar="N",
@@ -273,7 +275,7 @@ def request(asked, words, root):
             "repeats": asked.repeats,
             "tenants": getattr(asked, "tenants", 1),
             "deal": scenario or run and asked.deal,
-            "sweep": asked.sweep if run else "",
+            "sweep": {"table": asked.sweep, "every": asked.sweep_every} if run and asked.sweep else None,
             "matrix": _matrix(asked),
             "seed": _seed(asked),
         },
@@ -290,15 +292,19 @@ def _check(asked, root):
     def fail(why):
         sys.exit(f"dev/tpcds: error: {why}")
 
-    local, storage = asked.master.startswith("local"), asked.storage.partition(":")[0]
+    local, storage = re.match(r"local(\[|$)", asked.master), asked.storage.partition(":")[0]
     if asked.trace and not local:
         fail("--trace wants a local master; dev/chunk-trace --help says how executors of a cluster record")
     if "://" in _data(asked, root) and storage != "local":
         fail(f"--storage {storage} wants data in a folder of this machine")
     if storage == "device" and not local:
         fail("--storage device limits the processes of this machine that it starts: it wants a local master")
+    if not local and not any(one.startswith("spark.default.parallelism=") for one in asked.conf):
+        fail("a cluster wants --conf spark.default.parallelism=N, the tasks that its executors run at a time")
     if getattr(asked, "sweep", "") and asked.tenants > 1:
         fail("--sweep wants one tenant: others' queries would run during the scan")
+    if getattr(asked, "sweep", "") and asked.sweep_every > len(asked.queries):
+        fail(f"--sweep-every: a round has {len(asked.queries)} queries")
     try:
         _limit(asked, root)
     except device.Impossible as e:

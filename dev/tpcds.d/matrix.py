@@ -2,7 +2,7 @@
 
 import statistics
 
-from rounds import counts, hit_share, jain, slowest_over_mean
+from rounds import counts, hit_share, jain, mean, slowest_over_mean
 
 
 def panels(result):
@@ -74,8 +74,7 @@ def tables(result):
 def _times(result, system, records):
     time = next(t for t in result["times"] if t["what"] == "round" and t["system"] == system["name"])
     shares = [s for s in map(hit_share, records) if s is not None]
-    return [str(time["runs"]), f"{time['median']:.2f} s",
-            f"{time['mean']:.2f} s ({time['low']:.2f} to {time['high']:.2f})",
+    return [str(time["runs"]), f"{time['median']:.2f} s", mean(time),
             f"{100 * statistics.median(shares):.1f} %" if shares else ""]
 
 

@@ -159,8 +159,9 @@ def matrix(result, panels, system_at, share):
                 system_at(result, cell, name) for cell in cells) if system["name"] in times]
             axes.bar([x + (i - (len(names) - 1) / 2) * width for x, _ in found],
                      [t["mean"] for _, t in found], width, yerr=_errors([t for _, t in found]),
-                     capsize=3, color=colour[name], alpha=0.75, label=name)
+                     capsize=3, color=colour[name], alpha=0.75)
         axes.set_title(label, fontsize=10)
+        axes.set_xlim(-0.5, len(cells) - 0.5)
         axes.set_xticks(range(len(cells)), [share(cell["load"]) for cell in cells])
         axes.grid(axis="x", visible=False)
         axes.set_ylim(bottom=0)
@@ -169,7 +170,9 @@ def matrix(result, panels, system_at, share):
         axes.set_visible(False)
     figure.supxlabel("queries in flight per core", fontsize=10)
     figure.supylabel("seconds for a round", fontsize=10)
-    figure.legend(*grid[0, 0].get_legend_handles_labels(), ncols=len(names), loc="outside upper center")
+    # Of all systems, also those that have not run yet.
+    shown = [plt.Rectangle((0, 0), 1, 1, color=colour[name], alpha=0.75) for name in names]
+    figure.legend(shown, names, ncols=len(names), loc="outside upper center")
     return _svg(figure, "Time of a round by memory, load and system")
 
 

@@ -9,7 +9,7 @@ import sys
 import bars
 import matrix
 import plots
-from rounds import counts, hit_share, slowest_over_mean
+from rounds import counts, hit_share, mean, slowest_over_mean
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
@@ -75,8 +75,9 @@ def how(result):
     else:
         what = f"A round is {len(plan['queries'])} TPC-DS queries {tenants}.{needed} "
     if plan.get("sweep"):
-        what += (f"After each query all columns of {plan['sweep']} are read, which is no part of the "
-                 "queries' times and hits. ")
+        every = {1: "each query"}.get(plan["sweep"]["every"], f"every {plan['sweep']['every']} queries")
+        what += (f"After {every} all columns of {plan['sweep']['table']} are read, which is no part of "
+                 "the queries' times and hits. ")
     slow = {"hdd": "Storage is slowed to 4 MB/s per core. ",
             "s3": "Storage is slowed to 60 MB/s per core and 20 ms per request. "}
     storage = slow.get(plan["storage"], "")
@@ -141,7 +142,7 @@ def _row(result, system):
     share = f"{100 * shares[len(shares) // 2]:.1f} %" if shares else ""
     slowest = sorted(slowest_over_mean(r) for r in records)[len(records) // 2]
     return [system["name"], pool, str(time["runs"]), f"{time['median']:.2f} s",
-            f"{time['mean']:.2f} s ({time['low']:.2f} to {time['high']:.2f})", share,
+            mean(time), share,
             f"{slowest:.2f} of mean"]
 
 

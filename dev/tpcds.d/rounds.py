@@ -1,4 +1,6 @@
-"""What single rounds of a result say: whether they count, hits, fairness among tenants."""
+"""What single rounds of a result say: whether they count, hits, times, fairness among tenants."""
+
+import math
 
 
 def counts(record):
@@ -11,6 +13,12 @@ def hit_share(record):
     pool = sum(q["fromPool"] for q in record["queries"])
     file = sum(q["fromFile"] for q in record["queries"])
     return pool / (pool + file) if pool + file else None
+
+
+def mean(time):
+    """Mean time with its 95 % interval, where there is one."""
+    interval = "" if math.isnan(time["low"]) else f" ({time['low']:.2f} to {time['high']:.2f})"
+    return f"{time['mean']:.2f} s{interval}"
 
 
 def _tenants(record):

@@ -38,9 +38,11 @@ class Options(unittest.TestCase):
             ("run --storage tape", "argument --storage: 'tape'"),
             ("run --storage device:4", "argument --storage: '4' is no size"),
             ("run --storage device:4m --master yarn", "wants a local master"),
+            ("run --master spark://h:1", "wants --conf spark.default.parallelism=N"),
             ("run --storage device:4m --data hdfs://h/d", "wants data in a folder of this machine"),
             ("run --sweep nothing", "argument --sweep"),
             ("run --sweep item --tenants 2", "--sweep wants one tenant"),
+            ("run --sweep item --sweep-every 10", "a round has 9 queries"),
             ("run --system spark --system spark", "two systems have the name spark"),
             ("matrix tape", "argument MATRIX"),
             ("matrix load --load 0/3", "argument --load: '0/3'"),
@@ -64,9 +66,14 @@ class Options(unittest.TestCase):
         self.assertIsNone(told("run")["plan"]["matrix"])
         self.assertIsNone(told("scenario", "fit-both")["plan"]["matrix"])
 
+    def test_a_cluster_whose_slots_are_said(self):
+        words = "run --master spark://h:1 --conf spark.default.parallelism=8"
+        self.assertEqual(told(*words.split())["plan"]["state"], "warm")
+
     def test_sweep_and_pools_of_a_run(self):
         plan = told("run", "--sweep", "item", "--pool-size", "1g")["plan"]
-        self.assertEqual((plan["sweep"], plan["matrix"]), ("item", None))
+        self.assertEqual((plan["sweep"], plan["matrix"]), ({"table": "item", "every": 1}, None))
+        self.assertIsNone(told("run", "--sweep-every", "9")["plan"]["sweep"])
         self.assertEqual(plan["systems"][1]["settings"], {"spark.oap.pool.size": "1g"})
 
 
@@ -221,7 +228,8 @@ class Matrices(unittest.TestCase):
         self.assertEqual((len(times), len(fairness)), (8, 8))
         self.assertEqual({len(row) for row in times}, {len(times_head)})
         self.assertEqual({len(row) for row in fairness}, {len(fair_head)})
-        self.assertEqual(times[0][-1], "75.0 %")
+        self.assertEqual(times[0][-2:], ["2.00 s (1.00 to 3.00)", "75.0 %"])
+        self.assertEqual(rounds.mean({"mean": 2, "low": float("nan"), "high": float("nan")}), "2.00 s")
         self.assertEqual(fairness[0][-4:], ["one tenant", "", "", ""])
         self.assertEqual(fairness[-1][-4:-2], ["1.33", "1.33"])
 

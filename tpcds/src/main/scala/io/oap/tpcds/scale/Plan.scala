@@ -21,6 +21,13 @@ final case class MeasuredSystem(
     cell: Option[Cell])
 
 /**
+ * A scan of all columns of a table, which a pool is not to be swept by.
+ *
+ * @param every so many queries of a round comes one
+ */
+final case class Sweep(table: String, every: Int)
+
+/**
  * What is to be measured: all that two runs must have in common for their rounds to go into one
  * result.
  *
@@ -34,8 +41,7 @@ final case class MeasuredSystem(
  * @param repeats applications of each system
  * @param tenants how many run queries at the same time, each in a FAIR pool of its own
  * @param deal whether the queries of a round are dealt out to the tenants; else each runs them all
- * @param sweep empty, or a table all of whose columns are read after each query; its time is no
- *     part of the queries'
+ * @param sweep a table that is read between the queries; its time is no part of theirs
  * @param matrix in all cells of which the systems are measured; then tenants and pools are its own
  * @param seed of the order of systems and of queries
  */
@@ -53,7 +59,7 @@ final case class Plan(
     repeats: Int,
     tenants: Int,
     deal: Boolean,
-    sweep: String,
+    sweep: Option[Sweep],
     matrix: Option[Matrix],
     seed: Long) {
 

@@ -11,7 +11,7 @@ import org.apache.spark.sql.{Row, SparkSession}
 
 import io.oap.spark.CacheControl
 import io.oap.tpcds.{Circumstances, DataFolder, FileReads, Progress, Queries, Systems, TpcdsTable}
-import io.oap.tpcds.cluster.Held
+import io.oap.tpcds.cluster.{Application, Held}
 import io.oap.tpcds.storage.StorageClass
 
 /**
@@ -35,12 +35,14 @@ final class SystemApplication(
   private val reads = new FileReads(context)
   private val sampler = new Sampler(context)
   private val tables = Queries.tables(plan.queries)
-  private val known = (tables ++ TpcdsTable.All.filter(_.name == plan.sweep)).distinct
+  private val known =
+    (tables ++ TpcdsTable.All.filter(t => plan.sweep.exists(_.table == t.name))).distinct
   private val tenants = new Tenants(session, plan, system, expected)
 
   start()
 
   private def start(): Unit = {
+    if (!context.isLocal) waitForExecutors()
     val data = new DataFolder(plan.data, plan.scale)
     data.complete(systems.sparkAlone, known, plan.partitioned, progress)
     val storage =
@@ -48,6 +50,14 @@ final class SystemApplication(
     data.register(session, known, plan.partitioned, storage)
     if (isOap) systems.clearCache()
     if (system.kind == "spark-cache") cacheTables()
+  }
+
+  /** Those that come later would find the first rounds' chunks in the pools of the others. */
+  private def waitForExecutors(): Unit = {
+    val cores = context.getConf.getInt("spark.executor.cores", 1)
+    val wanted = math.ceil(slots.toDouble / cores).toInt
+    Application.waitFor(s"$wanted executors of $cores cores, as spark.default.parallelism " +
+      s"($slots) and spark.executor.cores say")(executors >= wanted)
   }
 
   private def cacheTables(): Unit = {
@@ -71,7 +81,7 @@ final class SystemApplication(
 
   /** How many pools there are. */
   def executors: Int =
-    if (context.isLocal) 1 else math.max(1, context.getExecutorMemoryStatus.size - 1)
+    if (context.isLocal) 1 else context.getExecutorMemoryStatus.size - 1
 
   /** How many tasks run at a time. */
   def slots: Int = context.defaultParallelism
@@ -116,7 +126,7 @@ final class SystemApplication(
       number,
       SystemApplication.process,
       time,
-      if (sweeps.isEmpty) queries.map(_.ended).max else queries.map(_.seconds).sum,
+      if (plan.sweep.isEmpty) queries.map(_.ended).max else queries.map(_.seconds).sum,
       counted.bytes,
       held.map(_.chunks.values.sum).sum,
       held.map(_.evictedBytes).sum,

@@ -31,7 +31,7 @@ final class Tenants(
   private val busy = system.cell.fold(1.0)(_.busy)
 
   /**
-   * Runs all queries of one round, and the sweep after each where there is one.
+   * Runs all queries of one round, and the sweeps between them where there are some.
    *
    * @param done called whenever a query has ended, with how many have
    */
@@ -43,12 +43,12 @@ final class Tenants(
       val task: Callable[Seq[QueryTime]] = () => {
         session.sparkContext.setLocalProperty("spark.scheduler.pool", s"tenant$tenant")
         val chance = Tenants.chance(plan, repeat, number, tenant)
-        queries.flatMap { query =>
+        queries.zipWithIndex.flatMap { case (query, i) =>
           val time = run(query, Queries.text(query), tenant, start)
           ended.increment()
           done(ended.sum())
           if (busy < 1) pause(time.seconds, chance)
-          time +: sweep(tenant, start).toSeq
+          time +: plan.sweep.filter(s => (i + 1) % s.every == 0).map(sweep(_, tenant, start)).toSeq
         }
       }
       task
@@ -63,11 +63,9 @@ final class Tenants(
     TimeUnit.NANOSECONDS.sleep(nanos.toLong)
   }
 
-  private def sweep(tenant: Int, roundStart: Long): Option[QueryTime] =
-    Option.when(plan.sweep.nonEmpty) {
-      // A value of all columns together, so that none of them can be left out.
-      run(Tenants.Sweep, s"SELECT max(xxhash64(*)) FROM ${plan.sweep}", tenant, roundStart)
-    }
+  /** Reads a value of all columns together, so that none of them can be left out. */
+  private def sweep(over: Sweep, tenant: Int, roundStart: Long): QueryTime =
+    run(Tenants.Sweep, s"SELECT max(xxhash64(*)) FROM ${over.table}", tenant, roundStart)
 
   private def run(query: String, text: String, tenant: Int, roundStart: Long): QueryTime = {
     val start = System.nanoTime()

@@ -48,7 +48,7 @@ class ExperimentSuite extends AnyFunSuite with BeforeAndAfterAll {
     repeats = 1,
     tenants = 1,
     deal = false,
-    sweep = "",
+    sweep = None,
     matrix = None,
     seed = 3
   )
@@ -136,7 +136,8 @@ class ExperimentSuite extends AnyFunSuite with BeforeAndAfterAll {
   }
 
   test("a table swept between the queries is no part of them") {
-    val swept = plan(system("s", "spark"), system("o", "oap")).copy(sweep = "store_sales")
+    val swept =
+      plan(system("s", "spark"), system("o", "oap")).copy(sweep = Some(Sweep("store_sales", 1)))
     val result = run(swept, "swept")
     assert(ResultTable.wrong(result).isEmpty)
     for (round <- result.rounds) {
@@ -152,6 +153,14 @@ class ExperimentSuite extends AnyFunSuite with BeforeAndAfterAll {
     def bytes(times: Seq[QueryTime]): Long = times.map(t => t.fromPool + t.fromFile).max
     assert(o.forall(round => bytes(round.sweeps) > bytes(round.queries)))
     assert(result.comparisons.map(_.what).toSet == Set("round", "q52", "q42"))
+    val second =
+      run(
+        swept.copy(sweep = Some(Sweep("store_sales", 2)), systems = Seq(system("s", "spark"))),
+        "2")
+    for (round <- second.rounds) {
+      val times = (round.queries ++ round.sweeps).sortBy(_.begun)
+      assert(times.map(_.query == Tenants.Sweep) == Seq(false, false, true))
+    }
     // A scan that fails makes a round that does not count.
     val failed = o.last.copy(sweeps = o.last.sweeps.map(_.copy(error = "e")))
     assert(o.last.counts && !failed.counts)

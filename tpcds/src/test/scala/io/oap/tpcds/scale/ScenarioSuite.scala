@@ -60,7 +60,7 @@ class ScenarioSuite extends AnyFunSuite {
     2,
     tenants = 4,
     deal = false,
-    sweep = "",
+    sweep = None,
     matrix = None,
     seed = 7
   )
