@@ -78,7 +78,7 @@ final class CachedParquetReaderFactory(
       if (isVectorized)
         ExecutorCache.get().map(CachedParquetReaderFactory.inRole(_, partition, pinned))
       else None
-    if (CachedParquetReaderFactory.isElsewhere(partition)) counters.runElsewhere()
+    if (CachedParquetReaderFactory.isAstray(partition)) counters.runElsewhere()
     val splits = cache.map(new SplitReaders(parquet, settings, conditions, _, counters))
     val buildReader: PartitionedFile => PartitionReader[T] = splits match {
       case Some(readers) =>
@@ -125,6 +125,13 @@ object CachedParquetReaderFactory {
         placed.executor != null && placed.executor != SparkEnv.get.executorId
       case _ => false
     }
+
+  /** Whether a task runs where the plan did not see it at all. */
+  private def isAstray(partition: InputPartition): Boolean = partition match {
+    case placed: PlacedPartition =>
+      isElsewhere(placed) && placed.alternative != SparkEnv.get.executorId
+    case _ => false
+  }
 
   /** Whether scans of this schema hand over batches rather than rows. */
   def readsColumnar(conf: SQLConf, schema: StructType): Boolean =

@@ -46,15 +46,17 @@ private[spark] final class PartitionPlan(
       scan.settle(pieces, placed)
       scan.uselessCopies(pieces, placed).foreach { case (id, copies) => release(id, copies) }
     }
-    val shares = ranges.indices.groupBy(i => (placed.executors(i), placed.isGuest(i))).toSeq
-    val tasks = shares.sortBy(_._1).flatMap { case ((executor, isGuest), share) =>
-      packed(share.map(ranges(_))).map(task => (executor, isGuest, task))
+    val shares = ranges.indices.groupBy(i =>
+      Role(placed.executors(i), placed.alternatives(i), placed.isGuest(i))).toSeq
+    val tasks = shares.sortBy(_._1).flatMap { case (role, share) =>
+      packed(share.map(ranges(_))).map(role -> _)
     }
+    // An executor takes its tasks in this order: first those that no other may take.
     tasks
-      .sortBy { case (_, _, task) => -task.map(_.file.length).sum }
+      .sortBy { case (role, task) => (role.alternative >= 0, -task.map(_.file.length).sum) }
       .zipWithIndex
-      .map { case ((executor, isGuest, task), index) =>
-        partition(index, executor, isGuest, task, placed.bearableWaitSeconds)
+      .map { case ((role, task), index) =>
+        partition(index, role, task, placed.bearableWaitSeconds)
       }
       .toArray[InputPartition]
   }
@@ -132,19 +134,26 @@ private[spark] final class PartitionPlan(
    */
   private def partition(
       index: Int,
-      executor: Int,
-      isGuest: Boolean,
+      role: Role,
       task: Seq[Range],
       bearableWaitSeconds: Double): InputPartition = {
     val files = joined(task.map(_.file)).toArray
     val isCold = task.forall(_.piece.holdings.isEmpty)
     val reloadSeconds = task.map(_.piece.wantedBytes).sum / rules.loadBytesPerSecond
     val longestWait = math.max(reloadSeconds, bearableWaitSeconds)
-    val to = executors.lift(executor)
-    def location = to
+    val first = executors.lift(role.executor)
+    val second = executors.lift(role.alternative)
+    def locations = (first ++ second).toSeq
       .filter(e => waitSeconds(e.id) <= longestWait)
       .map(e => s"executor_${e.host}_${e.id}")
-    new PlacedPartition(index, files, to.map(_.id).orNull, isGuest, isCold, () => location)
+    new PlacedPartition(
+      index,
+      files,
+      first.map(_.id).orNull,
+      second.map(_.id).orNull,
+      role.isGuest,
+      isCold,
+      () => locations)
   }
 
   /** Ranges that follow each other in a file as one. */
@@ -164,4 +173,10 @@ private object PartitionPlan {
 
   /** A range of a file, and the same as Placement sees it. */
   private final case class Range(file: PartitionedFile, piece: Piece)
+
+  /** What [[Placed]] says of a piece. */
+  private final case class Role(executor: Int, alternative: Int, isGuest: Boolean)
+
+  private implicit val roles: Ordering[Role] =
+    Ordering.by(role => (role.executor, role.alternative, role.isGuest))
 }

@@ -18,8 +18,9 @@ final case class PlacementRules(
  *
  * First the pieces that belong somewhere: to the executor that holds most of their wanted bytes,
  * or the one they were sent to before, or one that holds other columns of them. Executors with too
- * much of these give up some, where another would be done with them sooner. Then the cold ones, by
- * rendezvous hashing within limits of work and of what the pools take.
+ * much of these give up some, where another would be done with them sooner; those that are busy,
+ * nobody knows for how long, share some with the others. Then the cold ones, by rendezvous hashing
+ * within limits of work and of what the pools take.
  */
 object Placement {
 
@@ -111,7 +112,10 @@ final private class Placing(
     }
   }
 
-  /** Moves a piece to where it is done first, if that is before it could begin where it is. */
+  /**
+   * Moves a piece to where it is done first, if that is before it could begin where it is; or
+   * shares it, where only time will tell.
+   */
   private def move(i: Int, from: Int): Boolean = {
     val piece = pieces(i)
     val there = loads.start(from, loads.seconds(piece, held(piece, from)))
@@ -127,12 +131,16 @@ final private class Placing(
     }
     if (to >= 0) {
       loads.take(from, piece, held(piece, from), placed.isGuest(i))
-      val comesBack = executors(from).waitSeconds > 0
-      give(
-        i,
-        to,
-        isLasting = false,
-        (comesBack || !loads.hasRoom(to)) && held(piece, to) < piece.wantedBytes)
+      if (executors(from).waitSeconds > 0) {
+        placed.alternatives(i) = to
+        placed.isLasting(i) = false
+        loads.give(to, piece, held(piece, to), isGuest = true)
+      } else
+        give(
+          i,
+          to,
+          isLasting = false,
+          !loads.hasRoom(to) && held(piece, to) < piece.wantedBytes)
     }
     to >= 0
   }

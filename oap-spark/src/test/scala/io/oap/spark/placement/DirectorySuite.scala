@@ -192,7 +192,8 @@ final class DirectorySuite extends AnyFunSuite {
     val directory = withExecutors("1", "2")
     val scan = directory.scan(Nil, isCaseSensitive = true)
     assert(scan.home(7, 0) == -1)
-    val guests = Placed(Array(1, 0, -1), Array(false, true, false), Array(false, false, false), 0)
+    val guests =
+      Placed.nowhere(3).copy(executors = Array(1, 0, -1), isGuest = Array(false, true, false))
     scan.settle(Array(piece(7, -1, 50), piece(8, -1, 60), piece(9, -1, 70)), guests)
     val next = directory.scan(Nil, isCaseSensitive = true)
     assert(Seq(7L, 8L, 9L).map(next.home(_, 0)) == Seq(1, -1, -1))
@@ -210,7 +211,7 @@ final class DirectorySuite extends AnyFunSuite {
     def planned = directory.scan(Nil, isCaseSensitive = true).executors.head.plannedBytes
     def settle(home: Int) = directory
       .scan(Nil, isCaseSensitive = true)
-      .settle(Array(piece(7, home, 40)), Placed(Array(0), Array(false), Array(false), 0))
+      .settle(Array(piece(7, home, 40)), Placed.nowhere(1).copy(executors = Array(0)))
     settle(-1)
     settle(0)
     assert(planned == 40)
@@ -229,7 +230,7 @@ final class DirectorySuite extends AnyFunSuite {
     directory.executorJoined("1", "host", 4)
     val pieces = Array.tabulate(5000)(n => piece(n, -1, 1))
     val scan = directory.scan(Nil, isCaseSensitive = true)
-    scan.settle(pieces, Placed(new Array(5000), new Array(5000), new Array(5000), 0))
+    scan.settle(pieces, Placed.nowhere(5000).copy(executors = new Array(5000)))
     assert(directory.estimatedBytes <= 25000)
     assert(scan.home(0, 0) == -1 && scan.home(4999, 0) == 0)
   }

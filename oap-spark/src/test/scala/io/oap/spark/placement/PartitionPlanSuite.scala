@@ -139,6 +139,23 @@ class PartitionPlanSuite extends AnyFunSuite {
     assert(planned.forall(p => !p.preferredLocations().contains("executor_host1_1")))
   }
 
+  test("what may be read by two executors comes last, and names both") {
+    join("1", "2")
+    report("1", holds(6, 0, 2), holds(7, 0, 2))
+    report("2", holds(8, 0, 2))
+    var waits = Map("1" -> 1e-3)
+    val planned = plan(thirds(6) ++ thirds(7) ++ thirds(8), waits.getOrElse(_, 0.0))
+    val (own, shared) = planned.partition(_.alternative == null)
+    assert(own.forall(p => p.preferredLocations().length === 1))
+    assert(shared.nonEmpty && shared.forall(p => p.executor === "1" && p.alternative === "2"))
+    assert(shared.map(_.index).min > own.map(_.index).max)
+    assert(shared.map(_.preferredLocations().toSeq).toSet ===
+      Set(Seq("executor_host1_1", "executor_host2_2")))
+    // By the time the stage is submitted it may be clear that there is nothing to wait for.
+    waits = Map("1" -> 60.0)
+    assert(shared.map(_.preferredLocations().toSeq).toSet === Set(Seq("executor_host2_2")))
+  }
+
   test("block hosts are the second choice for what is cached nowhere, and only for that") {
     join("1", "2")
     report("1", holds(7, 0, 2))

@@ -28,6 +28,12 @@ final class PlacementSuite extends AnyFunSuite {
     placed.executors.toSeq.zip(placed.isGuest)
   }
 
+  private def alternatives(
+      executors: Array[LiveExecutor],
+      rules: PlacementRules,
+      pieces: Piece*): Seq[Int] =
+    Placement.place(pieces.toArray, executors, rules).alternatives.toSeq
+
   private def executorOf(executors: Array[LiveExecutor], piece: Piece): Int =
     place(executors, PlacementRules(), piece).head._1
 
@@ -58,39 +64,41 @@ final class PlacementSuite extends AnyFunSuite {
     assert(executorOf(executors(3), piece(file, holdings = others, home = third)) == third)
   }
 
-  test("a piece is waited for only when that is shorter than to load it") {
+  test("a piece is shared when it may have to wait for longer than it takes to load it") {
     def withWait(seconds: Double) =
       executors(3).map(e => if (e.id == "1") e.copy(waitSeconds = seconds) else e)
     val warm = piece(1, wanted = 100000000, holdings = Seq(Holding(1, 100000000, 100000000)))
-    assert(place(withWait(0.9), PlacementRules(), warm) == Seq((1, false)))
-    val elsewhere = place(withWait(1.1), PlacementRules(), warm).head
-    assert(elsewhere._1 != 1 && elsewhere._1 >= 0 && elsewhere._2)
-    assert(place(
-      withWait(1.1),
-      PlacementRules(loadBytesPerSecond = 100e6),
-      warm) == Seq((1, false)))
+    def shared(seconds: Double, rules: PlacementRules = PlacementRules()): Option[Int] = {
+      assert(place(withWait(seconds), rules, warm) == Seq((1, false)))
+      alternatives(withWait(seconds), rules, warm).find(_ >= 0)
+    }
+    // The wait may be twice as long. Loading takes half a second, or one; the work half a second.
+    val slow = PlacementRules(loadBytesPerSecond = 100e6)
+    assert(shared(0.49).isEmpty && shared(0.52).exists(_ != 1))
+    assert(shared(0.74, slow).isEmpty && shared(0.77, slow).exists(_ != 1))
     val excluded = place(withWait(Double.PositiveInfinity), PlacementRules(), warm).head
     assert(excluded._1 != 1 && excluded._1 >= 0 && !excluded._2)
     val home = piece(notOf(1, executors(3)), home = 1)
-    assert(executorOf(executors(3), home) == 1 && executorOf(withWait(0.1), home) != 1)
+    assert(executorOf(executors(3), home) == 1 && executorOf(withWait(0.1), home) == 1)
+    assert(alternatives(withWait(0.1), PlacementRules(), home).exists(_ != 1))
   }
 
-  test("a wait that is short beside the work of all moves nothing, a long one everything") {
-    def places(seconds: Double, count: Int) = {
+  test("of a busy executor's pieces as many are shared as others could do while it is busy") {
+    def sharedOnes(seconds: Double, count: Int): Int = {
       val busy = executors(3).map(e => if (e.id == "1") e.copy(waitSeconds = seconds) else e)
       val held = Seq.tabulate(count)(n => piece(n, holdings = Seq(Holding(n % 3, 8 * MB, 8 * MB))))
-      place(busy, PlacementRules(), held: _*)
+      assert(place(busy, PlacementRules(), held: _*) == Seq.tabulate(count)(n => (n % 3, false)))
+      val shared = alternatives(busy, PlacementRules(), held: _*)
+      assert(shared.indices.forall(n => if (n % 3 == 1) shared(n) != 1 else shared(n) == -1))
+      val ones = shared.filter(_ >= 0)
+      assert(math.abs(ones.count(_ == 0) - ones.count(_ == 2)) <= 1)
+      ones.size
     }
-    val stay = Seq.tabulate(300)(n => (n % 3, false))
-    assert(places(0.2, 300) == stay)
-    assert(places(0.2, 3).count(_._1 == 1) == 0)
-    val long = places(60, 300)
-    assert(long.zip(stay).forall { case (place, (holder, _)) =>
-      if (holder == 1) place._1 != 1 && place._2 else place == ((holder, false))
-    })
-    // In between some are moved, no more than the others can take over in that time.
-    val some = places(1.2, 300).count(_._1 == 1)
-    assert(some > 0 && some < 100)
+    assert(sharedOnes(0.1, 300) == 0)
+    assert(sharedOnes(0.2, 3) == 1)
+    assert(sharedOnes(60, 300) == 100)
+    val (some, more) = (sharedOnes(0.2, 300), sharedOnes(0.5, 300))
+    assert(0 < some && some < more && more < 100)
   }
 
   test("without executors, hash or pools there is no preference") {
