@@ -24,9 +24,25 @@ class RoundsSuite extends AnyFunSuite {
     assert(Round("off", 1, Seq(run("q19", 1))).share == 0)
   }
 
-  test("medians are taken of each query over the rounds") {
-    val rounds = Seq(1.0, 9.0, 2.0).map(t => Round("off", 1, Seq(run("a", t), run("b", 10 * t))))
-    assert(Waiting.medians(rounds) == Map("a" -> 2.0, "b" -> 20.0))
+  test("a slower query is one that is slower beyond what times scatter") {
+    val queries = Seq("a", "b", "c")
+    def judged(slower: Map[String, Double]): (Boolean, Seq[String]) = {
+      def rounds(factors: Map[String, Double]) = (1 to 10).map { number =>
+        val noise = if (number % 2 == 0) 0.9 else 1 / 0.9
+        Round("", number, queries.map(q => run(q, noise * factors.getOrElse(q, 1.0))))
+      }
+      val said = ArrayBuffer.empty[String]
+      val bars = new Bars(said += _)
+      Waiting.judge("alone", queries, rounds(Map.empty), rounds(slower), said += _, bars)
+      (bars.areReached, said.toSeq)
+    }
+    assert(judged(queries.map(_ -> 0.9).toMap)._1)
+    val (one, said) = judged(Map("b" -> 1.4, "a" -> 0.7, "c" -> 0.7))
+    assert(!one && said(1).startsWith("FAIL") && said(1).contains(": b 1.40 ") &&
+      said(2).startsWith("PASS"))
+    // None of them for certain, but all together.
+    val (all, why) = judged(queries.map(_ -> 1.06).toMap)
+    assert(!all && why(1).startsWith("PASS") && why(2).startsWith("FAIL"))
   }
 
   test("a pool gets its share, rounded up to its unit") {
