@@ -116,8 +116,8 @@ final private[placement] class Loads(executors: Array[LiveExecutor], rules: Plac
    * what runs there already.
    */
   def isOverloaded(executor: Int): Boolean =
-    if (waits(executor) > 0) done(executor) > Loads.BoundOfBusy * meanWork
-    else pieces(executor) > cores(executor) && done(executor) > Loads.BoundOfHeld * meanWork
+    (pieces(executor) > cores(executor) || waits(executor) > 0) &&
+      done(executor) > Loads.BoundOfHeld * meanWork
 
   /** When a piece of so many seconds, which the executor has, would begin there as the last one. */
   def start(executor: Int, seconds: Double): Double = done(executor) - seconds / cores(executor)
@@ -131,8 +131,7 @@ final private[placement] class Loads(executors: Array[LiveExecutor], rules: Plac
    */
   def bearableWaitSeconds: Double = (Loads.BoundOfHeld - 1) * meanWork
 
-  private def done(executor: Int): Double =
-    Loads.WorstWait * waits(executor) + work(executor)
+  private def done(executor: Int): Double = waits(executor) + work(executor)
 
   /** The executor, but for one, that would be done first with a piece; -1 without any. */
   def firstDone(seconds: Double, but: Int): Int = {
@@ -192,20 +191,11 @@ private[placement] object Loads {
   private val BoundOfHeld = 1.5
 
   /**
-   * The same for what waits there, at worst, for something else to end: it is only shared, and read
-   * elsewhere only if the others are done before. Less would share a little in every other scan.
-   */
-  private val BoundOfBusy = 1.25
-
-  /**
    * How far above its share a pool is filled before pieces go elsewhere. Little, where it is
    * remembered what went elsewhere; without a memory the same pieces should go there in every scan.
    */
   private val SlackWithMemory = 1.02
   private val SlackWithoutMemory = 1.1
-
-  /** What a wait may come to, as a multiple of the expected one: what others run can be anything. */
-  private val WorstWait = 2.0
 
   /** Encoded bytes that a task decodes and works on in a second, about: what a warm scan takes. */
   private val DecodedBytesPerSecond = 200e6

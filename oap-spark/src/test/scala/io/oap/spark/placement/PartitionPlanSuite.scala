@@ -143,7 +143,7 @@ class PartitionPlanSuite extends AnyFunSuite {
     join("1", "2")
     report("1", holds(6, 0, 2), holds(7, 0, 2))
     report("2", holds(8, 0, 2))
-    var waits = Map("1" -> 1e-3)
+    var waits = Map("1" -> 0.01)
     val planned = plan(thirds(6) ++ thirds(7) ++ thirds(8), waits.getOrElse(_, 0.0))
     val (own, shared) = planned.partition(_.alternative == null)
     assert(own.forall(p => p.preferredLocations().length === 1))
