@@ -2,6 +2,7 @@ package io.oap.cache;
 
 import com.google.common.cache.Cache;
 import com.google.common.cache.CacheBuilder;
+import io.oap.cache.parquet.KnownFiles.KnownFile;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Pin;
 import io.oap.cache.pool.PoolStats;
@@ -14,6 +15,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -48,6 +50,8 @@ public final class ChunkCache {
   final LoadedChunks loaded;
 
   final KeptChunks kept;
+  final TableLimits limits;
+  private final PinnedRoom pinnedRoom;
   private final Predicate<ChunkKey> isToBeKept;
 
   private final Cache<ChunkKey, Boolean> askedInPart;
@@ -59,13 +63,18 @@ public final class ChunkCache {
    * @param loadTimeoutMillis how long to wait for another caller's load of the same chunk
    */
   public ChunkCache(ColumnPool pool, long loadTimeoutMillis) {
-    this(pool, loadTimeoutMillis, new LoadedChunks(file -> null));
+    this(pool, loadTimeoutMillis, file -> null);
   }
 
-  ChunkCache(ColumnPool pool, long loadTimeoutMillis, LoadedChunks loaded) {
+  /**
+   * @param files what a file id stands for, or null where that is not known
+   */
+  ChunkCache(ColumnPool pool, long loadTimeoutMillis, Function<FileId, KnownFile> files) {
     this.pool = pool;
-    this.loaded = loaded;
-    this.kept = new KeptChunks(pool);
+    this.loaded = new LoadedChunks(files);
+    this.pinnedRoom = new PinnedRoom(pool.stats().capacityBytes());
+    this.kept = new KeptChunks(pool, pinnedRoom);
+    this.limits = new TableLimits(pool, pinnedRoom, files, this::drop);
     this.isToBeKept = null;
     this.loadTimeoutMillis = loadTimeoutMillis;
     this.loads = new ConcurrentHashMap<>();
@@ -80,6 +89,8 @@ public final class ChunkCache {
     this.loads = host.loads;
     this.loaded = host.loaded;
     this.kept = host.kept;
+    this.limits = host.limits;
+    this.pinnedRoom = host.pinnedRoom;
     this.askedInPart = host.askedInPart;
     this.fault = host.fault;
     this.displaces = displaces;
@@ -99,16 +110,46 @@ public final class ChunkCache {
     return new ChunkCache(this, displaces, chunks);
   }
 
-  /** Keeps a chunk that the pool holds now, if that is wanted of it. */
-  void keepIfWanted(ChunkKey key) {
-    if (isToBeKept == null || !isToBeKept.test(key)) {
-      return;
-    }
+  /** A chunk was found in the pool. */
+  void isFound(ChunkKey key, long bytes) {
     try {
-      kept.keep(key);
+      limits.use(key, bytes, displaces);
+      keepIfWanted(key);
     } catch (RuntimeException | LinkageError e) {
       switchOff(e);
     }
+  }
+
+  /**
+   * A chunk that was admitted is in the pool.
+   *
+   * @param insteadOf the chunk whose place it takes, which is still there; or null
+   */
+  void isLoaded(ChunkKey key, ChunkKey insteadOf, long bytes) {
+    limits.loaded(key, insteadOf, bytes, displaces);
+    keepIfWanted(key);
+  }
+
+  private void keepIfWanted(ChunkKey key) {
+    if (isToBeKept != null && isToBeKept.test(key)) {
+      kept.keep(key);
+    }
+  }
+
+  /** What tables may have and are sure of, from now on. */
+  void limit(List<TableLimit> told) {
+    try {
+      limits.tell(told);
+    } catch (RuntimeException | LinkageError e) {
+      switchOff(e);
+    }
+  }
+
+  /** To be called when the pool's capacity has changed. */
+  void settle() {
+    pinnedRoom.resize(pool.stats().capacityBytes());
+    kept.settle();
+    limits.settle();
   }
 
   /**
@@ -120,20 +161,27 @@ public final class ChunkCache {
   boolean drop(ChunkKey key) {
     boolean dropped = pool.drop(key);
     kept.release(key);
+    limits.leave(key);
     return dropped;
   }
 
   /** Drops all chunks of a file; returns how many there were. */
   long drop(FileId file) {
     long dropped = pool.drop(file);
-    kept.release(key -> key.file().equals(file));
+    letGo(key -> key.file().equals(file));
     return dropped;
   }
 
   /** Drops all chunks. */
   void dropAll() {
     pool.clear();
-    kept.release(key -> true);
+    letGo(key -> true);
+  }
+
+  /** Keeps none of these chunks any more. */
+  void letGo(Predicate<ChunkKey> which) {
+    kept.release(which);
+    limits.leave(which);
   }
 
   /** Drops a chunk for another one, published by now, that stands for it and is kept if it was. */
@@ -145,9 +193,17 @@ public final class ChunkCache {
     }
   }
 
-  /** Whether a chunk may enter the pool. */
-  boolean admits(long bytes) {
-    return displaces || bytes <= free();
+  /**
+   * Whether a chunk may enter the pool. If so, it must be followed by {@link #isLoaded}, or by
+   * {@link TableLimits#abandon}.
+   */
+  boolean admits(ChunkKey key, long bytes) {
+    return (displaces || bytes <= free()) && limits.admit(key, bytes, displaces);
+  }
+
+  /** The same for a chunk that takes the place of another one. */
+  boolean admits(ChunkKey key, ChunkKey insteadOf, long bytes) {
+    return (displaces || bytes <= free()) && limits.admit(key, insteadOf, bytes, displaces);
   }
 
   /** Bytes of the pool that no chunk has. */
@@ -197,7 +253,7 @@ public final class ChunkCache {
     if (pin == null) {
       return null;
     }
-    keepIfWanted(key);
+    isFound(key, pin.bytes());
     ChunkAccess.record(key, pin.bytes(), true);
     HeldChunks held = new HeldChunks(1, this::unpin);
     held.put(0, pin);

@@ -68,7 +68,7 @@ final class ChunkGet {
     if (pin == null) {
       return false;
     }
-    cache.keepIfWanted(requests.get(index).key());
+    cache.isFound(requests.get(index).key(), pin.bytes());
     held.put(index, pin);
     counters.hit(requests.get(index).length());
     return true;
@@ -90,7 +90,7 @@ final class ChunkGet {
     Outcome outcome = null;
     boolean isAdmitted = true;
     try {
-      isAdmitted = cache.admits(request.length());
+      isAdmitted = cache.admits(request.key(), request.length());
       if (isAdmitted) {
         Reservation room = cache.pool.reserve(request.key(), request.length());
         outcome = room.outcome();
@@ -102,6 +102,7 @@ final class ChunkGet {
       cache.switchOff(e);
     } finally {
       if (outcome != Outcome.RESERVED) {
+        cache.limits.abandon(request.key());
         cache.loads.remove(request.key(), done);
         done.countDown();
       }
@@ -176,7 +177,8 @@ final class ChunkGet {
       }
       load.room().setNote(Checksum.of(held.buffer(load.index())));
       load.room().publish().close();
-      cache.keepIfWanted(requests.get(load.index()).key());
+      ChunkRequest loaded = requests.get(load.index());
+      cache.isLoaded(loaded.key(), null, loaded.length());
       return true;
     } catch (RuntimeException | LinkageError e) {
       cache.switchOff(e);
@@ -191,6 +193,7 @@ final class ChunkGet {
       } catch (RuntimeException | LinkageError e) {
         cache.switchOff(e);
       } finally {
+        cache.limits.abandon(requests.get(load.index()).key()); // unless it was published
         cache.loads.remove(requests.get(load.index()).key(), load.done());
         load.done().countDown();
       }

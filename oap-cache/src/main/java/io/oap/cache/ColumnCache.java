@@ -13,6 +13,7 @@ import io.oap.cache.pool.PoolStats;
 import io.oap.common.FileId;
 import io.oap.common.OapConfig;
 import java.util.BitSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.SortedMap;
@@ -47,7 +48,7 @@ public final class ColumnCache implements AutoCloseable {
     this.options = options;
     this.pool = ColumnPool.open(options);
     this.files = new KnownFiles(this::heldFiles);
-    this.chunks = new ChunkCache(pool, loadTimeoutMillis, new LoadedChunks(files::get));
+    this.chunks = new ChunkCache(pool, loadTimeoutMillis, files::get);
     this.vectors = new VectorChunks(pool, chunks);
     this.footers = new FooterCache(footerSize);
   }
@@ -79,6 +80,13 @@ public final class ColumnCache implements AutoCloseable {
               KnownFile file = files.get(key.file());
               return file != null && column.test(file.columns().get(key.column()));
             }));
+  }
+
+  /**
+   * What tables may have of the pool and are sure of, from now on, besides what was told before.
+   */
+  public void limit(List<TableLimit> limits) {
+    chunks.limit(limits);
   }
 
   /** The chunks that stay until somebody lets go of them. */
@@ -150,7 +158,7 @@ public final class ColumnCache implements AutoCloseable {
   /** Changes the pool's capacity, as {@link ColumnPool#resize} says. */
   public void resize(long bytes) {
     pool.resize(bytes);
-    chunks.kept.settle();
+    chunks.settle();
   }
 
   /** The files that keys of the pool stand for. */
@@ -213,7 +221,7 @@ public final class ColumnCache implements AutoCloseable {
    */
   @Override
   public void close() {
-    chunks.kept.release(key -> true);
+    chunks.letGo(key -> true);
     pool.close();
   }
 }

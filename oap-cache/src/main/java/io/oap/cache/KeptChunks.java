@@ -26,18 +26,23 @@ public final class KeptChunks {
     KEPT,
     /** The pool does not hold it. */
     ABSENT,
-    /** So much is kept already that it would be more than half of the pool. */
+    /** So much is kept already that it would be more than half, or than there is room for. */
     TOO_MUCH
   }
 
   private final ColumnPool pool;
+  private final PinnedRoom room;
   private final Map<ChunkKey, Pin> pins = new HashMap<>();
   private long bytes;
   private long most;
   private boolean isFull;
 
-  KeptChunks(ColumnPool pool) {
+  /**
+   * @param room shared with others that keep chunks
+   */
+  KeptChunks(ColumnPool pool, PinnedRoom room) {
     this.pool = pool;
+    this.room = room;
     most = pool.stats().capacityBytes() / SHARE;
   }
 
@@ -65,6 +70,7 @@ public final class KeptChunks {
     Pin pin = pins.remove(key);
     if (pin != null) {
       bytes -= pin.bytes();
+      room.give(pin.bytes());
       isFull = false;
       pin.close();
     }
@@ -87,6 +93,7 @@ public final class KeptChunks {
     most = pool.stats().capacityBytes() / SHARE;
     Map<ChunkKey, Pin> before = new HashMap<>(pins);
     pins.clear();
+    room.give(bytes);
     bytes = 0;
     isFull = false;
     before.forEach(
@@ -101,13 +108,14 @@ public final class KeptChunks {
 
   /** Takes over a pin, or ends it. */
   private boolean take(ChunkKey key, Pin pin) {
-    boolean fits = bytes + pin.bytes() <= most;
+    boolean isTooMuch = bytes + pin.bytes() > most;
+    boolean fits = !isTooMuch && room.take(pin.bytes());
     if (fits) {
       pins.put(key, pin);
       bytes += pin.bytes();
     } else {
       pin.close();
-      if (!isFull) {
+      if (isTooMuch && !isFull) {
         isFull = true;
         LOG.warn(
             "Half of the column cache's pool is pinned; further chunks of pinned tables are cached"

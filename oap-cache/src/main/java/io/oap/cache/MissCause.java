@@ -11,7 +11,10 @@ public enum MissCause {
   EVICTED(true),
   /** The same column of an earlier version of the file was held: the file was written again. */
   CHANGED_FILE(true),
-  /** The chunk belongs to another executor, and there is no room here that nothing else has. */
+  /**
+   * The chunk belongs to another executor, and there is no room here that nothing else has; or its
+   * table has its quota, and what it has there is wanted more.
+   */
   NOT_ADMITTED(false),
   /** It is larger than the pool can ever hold. */
   TOO_LARGE(false),

@@ -51,7 +51,7 @@ public final class VectorChunks {
     VectorChunk chunk = null;
     try {
       chunk = VectorChunk.open(pin);
-      chunks.keepIfWanted(key);
+      chunks.isFound(key, pin.bytes());
       ChunkAccess.record(key, pin.bytes(), true);
       return new HeldVector(pin, chunk, chunks::unpin);
     } catch (VectorException e) {
@@ -71,7 +71,10 @@ public final class VectorChunks {
    * @param vector key of the vector chunk
    */
   public boolean isWanted(ChunkKey vector) {
-    return chunks.fault() == null && refused.getIfPresent(vector) == null;
+    return chunks.fault() == null
+        && refused.getIfPresent(vector) == null
+        && chunks.limits.isPlaced(
+            ChunkKey.encoded(vector.file(), vector.rowGroup(), vector.column()));
   }
 
   /** Whether the pool holds a chunk, in the representation that its key says. */
@@ -95,23 +98,31 @@ public final class VectorChunks {
         refused.put(vector, Boolean.TRUE);
         return;
       }
-      if (!chunks.admits(bytes)) {
-        return;
+      if (load(vector, encoder, encoded, bytes)) {
+        chunks.replace(encoded, vector);
       }
-      try (Reservation room = pool.reserve(vector, bytes)) {
-        if (room.outcome() != Reservation.Outcome.RESERVED) {
-          return;
-        }
-        encoder.write(room);
-        room.setNote(Checksum.of(room));
-        room.publish().close();
-      }
-      chunks.replace(encoded, vector);
-      chunks.keepIfWanted(vector);
     } catch (VectorException e) {
       refused.put(vector, Boolean.TRUE);
     } catch (RuntimeException | LinkageError e) {
       chunks.switchOff(e);
+    }
+  }
+
+  private boolean load(ChunkKey vector, VectorEncoder encoder, ChunkKey encoded, long bytes) {
+    if (!chunks.admits(vector, encoded, bytes)) {
+      return false;
+    }
+    try (Reservation room = pool.reserve(vector, bytes)) {
+      if (room.outcome() != Reservation.Outcome.RESERVED) {
+        return false;
+      }
+      encoder.write(room);
+      room.setNote(Checksum.of(room));
+      room.publish().close();
+      chunks.isLoaded(vector, encoded, bytes);
+      return true;
+    } finally {
+      chunks.limits.abandon(vector); // unless it was published
     }
   }
 }

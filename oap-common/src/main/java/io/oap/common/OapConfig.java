@@ -5,8 +5,10 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** Every configuration key of OAP. */
 public final class OapConfig {
@@ -39,6 +41,27 @@ public final class OapConfig {
       tables(
           "spark.oap.cache.tables.exclude",
           "Tables that are not read through the column cache, also where they are included.");
+
+  public static final ConfigEntry<List<TableShare>> CACHE_TABLES_QUOTAS =
+      shares(
+          "spark.oap.cache.tables.quotas",
+          PoolShare.ALLOWED,
+          "How much of each executor's pool a table may have at most: so many percent of it, or "
+              + "bytes. Names and patterns are those of spark.oap.cache.tables.include; each table "
+              + "has a quota of its own. All that lies under a path shares one; a path with "
+              + "patterns is the topmost folder that it stands for. The first that fits decides, "
+              + "and before the table's property oap.cache.quota.",
+          list -> true);
+
+  public static final ConfigEntry<List<TableShare>> CACHE_TABLES_MINIMUMS =
+      shares(
+          "spark.oap.cache.tables.minimums",
+          PoolShare.ALLOWED + ", not more than 100% together",
+          "How much of what was read of a table stays in each executor's pool, whatever is read of "
+              + "others; what a table does not use, others may. Written as "
+              + "spark.oap.cache.tables.quotas; the property is oap.cache.minimum. At most four "
+              + "fifths of a pool stay for all tables, pinned ones included.",
+          list -> list.stream().mapToDouble(entry -> entry.share().percent()).sum() <= 100);
 
   public static final ConfigEntry<String> CACHE_REPRESENTATION =
       choice(
@@ -144,6 +167,8 @@ public final class OapConfig {
           CACHE_ENABLED,
           CACHE_TABLES_INCLUDE,
           CACHE_TABLES_EXCLUDE,
+          CACHE_TABLES_QUOTAS,
+          CACHE_TABLES_MINIMUMS,
           CACHE_REPRESENTATION,
           PLACEMENT,
           CACHE_LOAD_TIMEOUT,
@@ -180,11 +205,31 @@ public final class OapConfig {
         Scope.SESSION,
         "0.1.0",
         meaning,
-        text ->
-            Arrays.stream(text.split(","))
-                .map(String::trim)
-                .filter(item -> !item.isEmpty())
-                .toList());
+        text -> items(text).toList());
+  }
+
+  /** Tables with their shares; none is the default. */
+  private static ConfigEntry<List<TableShare>> shares(
+      String key, String share, String meaning, Predicate<List<TableShare>> isAllowed) {
+    return new ConfigEntry<>(
+        key,
+        "list",
+        "",
+        "names, paths and patterns of tables, each with = and " + share + "; with commas between",
+        Scope.STATIC,
+        "0.1.0",
+        meaning,
+        text -> {
+          List<TableShare> list = items(text).map(TableShare::parse).toList();
+          if (!isAllowed.test(list)) {
+            throw new IllegalArgumentException(text);
+          }
+          return list;
+        });
+  }
+
+  private static Stream<String> items(String text) {
+    return Arrays.stream(text.split(",")).map(String::trim).filter(item -> !item.isEmpty());
   }
 
   /** Its value is in bytes. */
@@ -249,7 +294,7 @@ public final class OapConfig {
     };
   }
 
-  private static long parseSize(String text) {
+  static long parseSize(String text) {
     Matcher matcher = matchNumber(text);
     int shift =
         switch (matcher.group(2).toLowerCase(Locale.ROOT)) {

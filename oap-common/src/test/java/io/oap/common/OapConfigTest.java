@@ -111,6 +111,33 @@ class OapConfigTest {
   }
 
   @ParameterizedTest
+  @CsvSource({"60%, 600", "0.5 %, 5", "100%, 1000", "512, 512", "1k, 1000", "2g, 1000"})
+  void share_percentOrSize_isPartOfThePool(String text, long bytes) {
+    assertEquals(bytes, PoolShare.parse(" " + text + " ").of(1000));
+    assertEquals(text, PoolShare.parse(text).toString());
+  }
+
+  @Test
+  void shares_ofTables_areListed() {
+    assertEquals(
+        List.of(
+            new TableShare("tpcds.store_sales", PoolShare.parse("60%")),
+            new TableShare("/logs/day=1", PoolShare.parse("10g"))),
+        get(OapConfig.CACHE_TABLES_QUOTAS, "tpcds.store_sales = 60%, /logs/day=1=10g,"));
+    assertEquals(2, get(OapConfig.CACHE_TABLES_MINIMUMS, "a=60%,b=40%,").size());
+    assertEquals(2, get(OapConfig.CACHE_TABLES_QUOTAS, "a=60%,b=50%").size());
+    assertRefused(OapConfig.CACHE_TABLES_MINIMUMS, "a=60%,b=40.1%");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"a", "a=", "=1g", " =1g", "a=0", "a=0%", "a=101%", "a=-1%", "a=half", "a=1%,b"})
+  void shares_anythingElse_isRefused(String text) {
+    assertRefused(OapConfig.CACHE_TABLES_QUOTAS, text);
+    assertRefused(OapConfig.CACHE_TABLES_MINIMUMS, text);
+  }
+
+  @ParameterizedTest
   @CsvSource({
     "0ms, 0",
     "500ms, 500",

@@ -2,6 +2,8 @@ package io.oap.spark
 
 import java.io.FileNotFoundException
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.{SparkEnv, SparkException}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
@@ -31,13 +33,13 @@ import io.oap.spark.placement.PlacedPartition
  * @param conditions what the query says about single rows and row groups
  * @param isV1 whether the scan stands for one of a V1 relation. That one fails on a missing file
  *     although corrupt files are to be ignored, where a V2 scan goes on
- * @param pinned columns whose chunks stay in the pools once they are there
+ * @param tableRules what users want of the table's chunks in the pools
  */
 final class CachedParquetReaderFactory(
     parquet: ParquetPartitionReaderFactory,
     conditions: ScanConditions,
     isV1: Boolean,
-    pinned: Option[PinnedColumns])
+    tableRules: TableRules)
     extends PartitionReaderFactory {
 
   private val isVectorized = ParquetUtils.isBatchReadSupportedForSchema(
@@ -53,7 +55,8 @@ final class CachedParquetReaderFactory(
    * @param isPatient see [[WarmReaderFactory]]
    */
   private[spark] def warming(isPatient: Boolean): Option[PartitionReaderFactory] =
-    if (isVectorized) Some(new WarmReaderFactory(parquet, conditions, settings, pinned, isPatient))
+    if (isVectorized)
+      Some(new WarmReaderFactory(parquet, conditions, settings, tableRules, isPatient))
     else None
 
   override def supportColumnarReads(partition: InputPartition): Boolean =
@@ -76,7 +79,7 @@ final class CachedParquetReaderFactory(
     val counters = new CacheCounters
     val cache: Option[ColumnCache] =
       if (isVectorized)
-        ExecutorCache.get().map(CachedParquetReaderFactory.inRole(_, partition, pinned))
+        ExecutorCache.get().map(CachedParquetReaderFactory.inRole(_, partition, tableRules))
       else None
     if (CachedParquetReaderFactory.isAstray(partition)) counters.runElsewhere()
     val splits = cache.map(new SplitReaders(parquet, settings, conditions, _, counters))
@@ -111,13 +114,15 @@ object CachedParquetReaderFactory {
   private[spark] def inRole(
       cache: ColumnCache,
       partition: InputPartition,
-      pinned: Option[PinnedColumns]): ColumnCache =
+      tableRules: TableRules): ColumnCache = {
+    cache.limit(tableRules.limits.asJava)
     partition match {
       case placed: PlacedPartition
           if placed.isGuest || isElsewhere(partition) =>
         cache.forGuests()
-      case _ => pinned.fold(cache)(columns => cache.keeping(columns.contains(_)))
+      case _ => tableRules.pinned.fold(cache)(columns => cache.keeping(columns.contains(_)))
     }
+  }
 
   private[spark] def isElsewhere(partition: InputPartition): Boolean =
     partition match {

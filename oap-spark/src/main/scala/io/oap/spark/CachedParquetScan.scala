@@ -34,7 +34,7 @@ final class CachedParquetScanBuilder(
     parquet: ParquetScanBuilder,
     statistics: Option[V1Statistics],
     offered: Set[String],
-    pinned: Option[PinnedColumns])
+    tableRules: TableRules)
     extends ParquetScanBuilder(
       parquet.sparkSession,
       parquet.fileIndex,
@@ -42,7 +42,7 @@ final class CachedParquetScanBuilder(
       parquet.dataSchema,
       parquet.options) {
   override def build(): ParquetScan =
-    new CachedParquetScan(super.build(), statistics, offered, pinned)
+    new CachedParquetScan(super.build(), statistics, offered, tableRules)
 
   /**
    * Spark alone pushes no aggregate into a V1 relation. Where it does, it takes the statistics of a
@@ -69,13 +69,13 @@ final class CachedParquetScanBuilder(
  * @param parquet what Spark's push-down has settled: columns, filters, aggregates, files
  * @param statistics what Spark alone would plan with, where the table was a V1 relation
  * @param offered data columns offered for runtime filtering
- * @param pinned columns whose chunks stay in the pools once they are there
+ * @param tableRules what users want of the table's chunks in the pools
  */
 final class CachedParquetScan(
     parquet: ParquetScan,
     statistics: Option[V1Statistics],
     offered: Set[String],
-    pinned: Option[PinnedColumns])
+    tableRules: TableRules)
     extends ParquetScan(
       parquet.sparkSession,
       parquet.hadoopConf,
@@ -177,7 +177,7 @@ final class CachedParquetScan(
   override def createReaderFactory(): PartitionReaderFactory =
     super.createReaderFactory() match {
       case readers: ParquetPartitionReaderFactory if pushedAggregate.isEmpty =>
-        new CachedParquetReaderFactory(readers, conditions, statistics.isDefined, pinned)
+        new CachedParquetReaderFactory(readers, conditions, statistics.isDefined, tableRules)
       case readers => readers
     }
 

@@ -14,7 +14,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * @param allColumns columns of the table, partition columns included
  * @param statistics what Spark alone would plan with, where the table was a V1 relation
  * @param offered data columns its scan offers for runtime filtering, besides the partition columns
- * @param pinned columns whose chunks stay in the pools once they are there
+ * @param tableRules what users want of the table's chunks in the pools
  */
 final class CachedParquetTable(
     parquet: ParquetTable,
@@ -23,7 +23,7 @@ final class CachedParquetTable(
     allColumns: StructType,
     val statistics: Option[V1Statistics],
     offered: Set[String],
-    pinned: Option[PinnedColumns])
+    tableRules: TableRules)
     extends ParquetTable(
       parquet.name,
       parquet.sparkSession,
@@ -50,7 +50,7 @@ final class CachedParquetTable(
       ParquetScanBuilder(sparkSession, fileIndex, schema, dataSchema, mergedOptions(options)),
       statistics,
       offered,
-      pinned)
+      tableRules)
 
   // Without this the table it stands for would take itself for equal, and Spark, which compares a
   // plan before and after a rule, would see no change.

@@ -105,7 +105,7 @@ private[spark] object TableChoice extends Logging {
   def isPinned(table: CatalogTable): Boolean = property(table).contains(Pinned)
 
   /** What users call a table: with and without database and catalog. */
-  private def names(table: CatalogTable): Seq[String] = {
+  def names(table: CatalogTable): Seq[String] = {
     val parts = table.identifier.nameParts
     parts.indices.map(from => parts.drop(from).mkString("."))
   }
@@ -150,9 +150,25 @@ private[spark] final class TablePattern(text: String) {
   def matchesAll(names: Seq[String], paths: Seq[Path]): Boolean =
     if (isPath) paths.nonEmpty && paths.forall(matchesPath) else names.exists(matches)
 
-  private def matchesPath(path: Path): Boolean =
-    Iterator.iterate(path)(_.getParent).takeWhile(_ != null).exists(folder =>
-      matches(folder.toString) || matches(folder.toUri.getPath))
+  /** Whether this is a table of that name. */
+  def isName(name: String): Boolean = !isPath && matches(name)
+
+  /**
+   * The topmost folder above a path, or the path itself, that this stands for. The root of a file
+   * system is one only where nothing below it is: `s3a://lake/` with a star stands for its folders.
+   */
+  def topmost(path: Path): Option[Path] = {
+    val all = if (isPath) folders(path).filter(isFolder).toSeq else Nil
+    all.filter(_.getParent != null).lastOption.orElse(all.lastOption)
+  }
+
+  private def matchesPath(path: Path): Boolean = folders(path).exists(isFolder)
+
+  private def folders(path: Path): Iterator[Path] =
+    Iterator.iterate(path)(_.getParent).takeWhile(_ != null)
+
+  private def isFolder(folder: Path): Boolean =
+    matches(folder.toString) || matches(folder.toUri.getPath)
 
   private def matches(name: String): Boolean = pattern.matcher(name).matches()
 }

@@ -1,6 +1,7 @@
 package io.oap.spark
 
 import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
 
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
@@ -122,20 +123,27 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
             files.schema,
             Some(V1Statistics(relation)),
             joinKeys.offered(relation).map(_.name).toSet,
-            pinned(relation.catalogTable, files.location.rootPaths, files.options, choice)
+            rules(relation.catalogTable, files.location.rootPaths, files.options, choice)
           )
           DataSourceV2Relation(table, relation.output, None, None, options)
         }
       case _ => None
     }
 
-  private def pinned(
+  private def rules(
       table: Option[CatalogTable],
       paths: Seq[Path],
       options: Map[String, String],
-      choice: TableChoice): Option[PinnedColumns] =
+      choice: TableChoice): TableRules = TableRules(
     if (choice.isPinned(table, options)) Some(PinnedColumns.All)
-    else PinnedTables.of(session.sparkContext).of(paths)
+    else PinnedTables.of(session.sparkContext).of(paths),
+    LimitedTables.of(session.sparkContext).isRead(table, paths)(refreshed)
+  )
+
+  /** A table as the catalog knows it now, unless it is no more. */
+  private def refreshed(table: CatalogTable): CatalogTable =
+    try session.sessionState.catalog.getTableMetadata(table.identifier)
+    catch { case NonFatal(_) => table }
 
   private def partitionColumns(relation: LogicalRelation, files: HadoopFsRelation): AttributeSet =
     AttributeSet(relation.output.filter(column =>
@@ -173,7 +181,7 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
           table.schema,
           None,
           Set.empty,
-          pinned(None, table.fileIndex.rootPaths, options, choice))))
+          rules(None, table.fileIndex.rootPaths, options, choice))))
     case _ => None
   }
 

@@ -79,13 +79,14 @@ private final class WarmReaderFactory(
     parquet: ParquetPartitionReaderFactory,
     conditions: ScanConditions,
     settings: ReadSettings,
-    pinned: Option[PinnedColumns],
+    tableRules: TableRules,
     isPatient: Boolean)
     extends PartitionReaderFactory {
 
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = {
     val here = SparkEnv.get.executorId
-    def opened = ExecutorCache.get().map(CachedParquetReaderFactory.inRole(_, partition, pinned))
+    def opened =
+      ExecutorCache.get().map(CachedParquetReaderFactory.inRole(_, partition, tableRules))
     if (isPatient && CachedParquetReaderFactory.isElsewhere(partition))
       one(Warmed(here, isElsewhere = true))
     else {

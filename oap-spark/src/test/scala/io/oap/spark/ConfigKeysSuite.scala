@@ -32,7 +32,10 @@ class ConfigStartSuite extends AnyFunSuite {
       "spark.oap.pool.size" -> "lots",
       "spark.oap.cache.loadTimeout" -> "-5",
       "spark.oap.cache.enabled" -> "yes",
-      "spark.oap.pool.medium" -> "disk")) {
+      "spark.oap.cache.tables.quotas" -> "sales.orders=half",
+      "spark.oap.cache.tables.minimums" -> "a=60%, b=50%",
+      "spark.oap.pool.medium" -> "disk"
+    )) {
     test(s"$key=$value fails the start") {
       val allowed = OapConfig.ALL.asScala.find(_.key == key).get.allowed
       startFails(key -> value) match {

@@ -56,6 +56,15 @@ class TablePatternSuite extends AnyFunSuite {
     }
   }
 
+  test("the topmost folder that a pattern stands for") {
+    def topmost(pattern: String) = new TablePattern(pattern).topmost(paths.head).map(_.toString)
+    assert(topmost("s3a://lake/*") === Some("s3a://lake/raw"))
+    assert(topmost("*/orders") === Some("s3a://lake/raw/orders"))
+    assert(topmost("/raw/") === Some("s3a://lake/raw"))
+    assert(topmost("/") === Some("s3a://lake/"))
+    assert(topmost("/refined/*") === None && topmost("orders") === None)
+  }
+
   test("some paths or all of them") {
     assert(new TablePattern("/raw/orders").matchesAny(Nil, paths))
     assert(!new TablePattern("/raw/orders").matchesAll(Nil, paths))

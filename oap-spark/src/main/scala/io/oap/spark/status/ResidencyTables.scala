@@ -5,7 +5,8 @@ import scala.concurrent.duration._
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
-import io.oap.spark.EveryExecutor
+import io.oap.cache.TableLimit.Kind
+import io.oap.spark.{EveryExecutor, LimitedTables}
 
 /** The tables of `oap.system` on what the pools hold: chunks, files, columns, tables. */
 private[status] object ResidencyTables {
@@ -82,20 +83,47 @@ private[status] object ResidencyTables {
       } yield (table, column, sum)).sortBy(row => (row._1, row._2))
   )
 
-  private val tables = new SystemTable[(String, Option[Long], HeldSum)](
+  /** What is held of a table, by the executors that hold some. */
+  private final case class HeldTable(table: String, held: Seq[Held], session: SparkSession) {
+    val sum: HeldSum = HeldSum.of(held)
+    def lastPlanned: Option[Long] =
+      held.flatMap { case (_, file) => TablesRead.of(file.path)._2 }.maxOption
+    def mostBytes: Long =
+      held.groupMapReduce(_._1)(_._2.chunks.map(_.bytes).sum)(_ + _).values.maxOption.getOrElse(0L)
+    def share(kind: Kind): String = held.headOption.flatMap { case (_, file) =>
+      LimitedTables.of(session.sparkContext).of(kind, file.path)
+    }.fold[String](null)(_.text)
+  }
+
+  private val tables = new SystemTable[HeldTable](
     "tables",
-    Seq[SystemColumn[(String, Option[Long], HeldSum)]](
-      SystemColumn("table", StringType, "the table, or a folder", _._1),
+    Seq[SystemColumn[HeldTable]](
+      SystemColumn("table", StringType, "the table, or a folder", _.table),
       SystemColumn(
         "last_planned",
         TimestampType,
         "when this application planned last to read it",
-        _._2.map(new java.sql.Timestamp(_)).orNull)
-    ) ++ sums[(String, Option[Long], HeldSum)](_._3, "its files of which anything is held"),
+        _.lastPlanned.map(new java.sql.Timestamp(_)).orNull)
+    ) ++ sums[HeldTable](_.sum, "its files of which anything is held") ++ Seq(
+      SystemColumn[HeldTable](
+        "most_bytes",
+        LongType,
+        "bytes of pool on the executor that holds most of it",
+        _.mostBytes),
+      SystemColumn[HeldTable](
+        "quota",
+        StringType,
+        "part of each pool that it has at most, alone or with others in its folder",
+        _.share(Kind.QUOTA)),
+      SystemColumn[HeldTable](
+        "minimum",
+        StringType,
+        "part of each pool that is sure to it, alone or with others in its folder",
+        _.share(Kind.MINIMUM))
+    ),
     session =>
-      byTable(session).map { case (table, held) =>
-        (table, held.flatMap(one => TablesRead.of(one._2.path)._2).maxOption, HeldSum.of(held))
-      }.sortBy(_._1)
+      byTable(session).map { case (table, held) => HeldTable(table, held, session) }
+        .sortBy(_.table)
   )
 
   private def sums[A](sum: A => HeldSum, whole: String): Seq[SystemColumn[A]] = Seq(

@@ -148,7 +148,9 @@ private[status] object SystemTables {
       ofScan(
         "bypasses_not_admitted",
         "bypassesNotAdmitted",
-        "of the bypasses: chunks that belong to another executor, and found no free room"),
+        "of the bypasses: chunks that belong to another executor, and found no free room, or of " +
+          "tables that have their quota"
+      ),
       ofScan(
         "bypasses_too_large",
         "bypassesTooLarge",

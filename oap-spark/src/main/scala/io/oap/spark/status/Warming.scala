@@ -122,7 +122,8 @@ private[spark] object Warming {
   }
 
   private def reason(cause: MissCause): String = cause match {
-    case MissCause.NOT_ADMITTED => "there is no room that nothing else has"
+    case MissCause.NOT_ADMITTED =>
+      "there is no room that nothing else has, or its table has its quota"
     case MissCause.TOO_LARGE => "larger than the pool can ever hold"
     case MissCause.PINNED_FULL => "chunks in use or kept leave no room"
     case _ => "another task's load failed or lasted too long, or the pool has failed"
