@@ -89,7 +89,8 @@ private[spark] final class LimitedTables(lookup: String => Option[String]) exten
     for {
       home <- folders.headOption.map(text)
       before <- known.get((kind, home))
-      if name.isDefined && name == before.owner && before.limit.share != null && !homes.contains(home)
+      if name.isDefined && name == before.owner && before.limit.share != null && !homes.contains(
+        home)
     } set(kind, before.owner, before.limit.folders.asScala.toSeq, None)
   }
 
