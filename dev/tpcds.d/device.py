@@ -19,11 +19,17 @@ class Impossible(Exception):
     """Why there can be no limit here, in words for people."""
 
 
-def number_of(folder, devices=DEVICES):
-    """MAJOR:MINOR of the disk under a folder, or under the nearest one above that is there."""
+def _nearest(folder):
+    """The folder, or the nearest one above that is there."""
     place = pathlib.Path(os.path.abspath(folder))
     while not place.exists():
         place = place.parent
+    return place
+
+
+def number_of(folder, devices=DEVICES):
+    """MAJOR:MINOR of the disk under a folder, or under the nearest one above that is there."""
+    place = _nearest(folder)
     device = os.stat(place).st_dev
     found = devices / f"{os.major(device)}:{os.minor(device)}"
     if not found.exists():
@@ -89,9 +95,7 @@ class Limit:
     def _probe(self):
         """Some systems take a limit and do not keep it."""
         size = min(2 * self.rate, MOST_PROBED) >> 20 << 20 or 1 << 20
-        place = pathlib.Path(os.path.abspath(self.folder))
-        while not place.exists():
-            place = place.parent
+        place = _nearest(self.folder)
         probe = place / f".{self.group.name}"
         try:
             with open(probe, "wb") as out:

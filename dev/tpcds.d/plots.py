@@ -9,6 +9,7 @@ import matplotlib
 matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402
 
+from matrix import panels, share, system_at  # noqa: E402
 from rounds import counts, hit_share  # noqa: E402
 
 # Told apart also by those who do not see all colours (Okabe and Ito).
@@ -142,37 +143,38 @@ def bandwidth(result):
     return _svg(figure, "Bandwidth of files and pool over time")
 
 
-def matrix(result, panels, system_at, share):
-    """Time of a round in every cell: a plot for each panel, loads beside each other, systems by
-    colour. The last three are those of the module matrix."""
+def cells(result):
+    """Time of a round in every cell of a matrix: a plot for each panel, loads beside each other,
+    systems by colour."""
     names = [system["name"] for system in result["plan"]["systems"]]
     colour = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
     times = {t["system"]: t for t in result["times"] if t["what"] == "round"}
-    rows = (len(panels) + 1) // 2
-    columns = min(2, len(panels))
+    shown = panels(result)
+    rows = (len(shown) + 1) // 2
+    columns = min(2, len(shown))
     figure, grid = plt.subplots(
         rows, columns, figsize=(7.5, 0.5 + 2.7 * rows), squeeze=False, sharex=True, layout="constrained")
     width = 0.8 / len(names)
-    for axes, (label, cells) in zip(grid.flat, panels):
+    for axes, (label, loads) in zip(grid.flat, shown):
         for i, name in enumerate(names):
             found = [(x, times[system["name"]]) for x, system in enumerate(
-                system_at(result, cell, name) for cell in cells) if system["name"] in times]
+                system_at(result, cell, name) for cell in loads) if system["name"] in times]
             axes.bar([x + (i - (len(names) - 1) / 2) * width for x, _ in found],
                      [t["mean"] for _, t in found], width, yerr=_errors([t for _, t in found]),
                      capsize=3, color=colour[name], alpha=0.75)
         axes.set_title(label, fontsize=10)
-        axes.set_xlim(-0.5, len(cells) - 0.5)
-        axes.set_xticks(range(len(cells)), [share(cell["load"]) for cell in cells])
+        axes.set_xlim(-0.5, len(loads) - 0.5)
+        axes.set_xticks(range(len(loads)), [share(cell["load"]) for cell in loads])
         axes.grid(axis="x", visible=False)
         axes.set_ylim(bottom=0)
         axes.tick_params(labelbottom=True)
-    for axes in grid.flat[len(panels):]:
+    for axes in grid.flat[len(shown):]:
         axes.set_visible(False)
     figure.supxlabel("queries in flight per core", fontsize=10)
     figure.supylabel("seconds for a round", fontsize=10)
     # Of all systems, also those that have not run yet.
-    shown = [plt.Rectangle((0, 0), 1, 1, color=colour[name], alpha=0.75) for name in names]
-    figure.legend(shown, names, ncols=len(names), loc="outside upper center")
+    boxes = [plt.Rectangle((0, 0), 1, 1, color=colour[name], alpha=0.75) for name in names]
+    figure.legend(boxes, names, ncols=len(names), loc="outside upper center")
     return _svg(figure, "Time of a round by memory, load and system")
 
 

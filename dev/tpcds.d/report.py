@@ -178,8 +178,7 @@ def _section(result):
     parts = [f"<h2>{html.escape(title(result))}</h2>", f"<p>{html.escape(how(result))}</p>"]
     is_matrix = bool(result["plan"].get("matrix"))
     if result["times"] and is_matrix:
-        parts.append(_figure(plots.matrix(
-            result, matrix.panels(result), matrix.system_at, matrix.share),
+        parts.append(_figure(plots.cells(result),
                              "Time of a round, mean and 95 % interval, by queries in flight per core."))
     elif result["times"]:
         parts.append(_figure(plots.rounds(result), "Time of a round by system."))
@@ -206,7 +205,8 @@ def _page(results):
     parts = ["<h1>OAP: the scale test</h1>", f"<p>{html.escape(bars.summary(results, judged))}</p>"]
     if judged:
         parts += ["<h2>What was to be reached</h2>", _table(bars.HEADER, judged)]
-    parts.append(_figure(plots.scaling([r for r in results if not r["plan"].get("matrix")]), "Time of a round by the size of the pool."))
+    pools = [r for r in results if not r["plan"].get("matrix")]
+    parts.append(_figure(plots.scaling(pools), "Time of a round by the size of the pool."))
     parts += [_section(result) for result in results]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'

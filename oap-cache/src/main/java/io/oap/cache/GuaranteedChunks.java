@@ -37,14 +37,22 @@ final class GuaranteedChunks {
   /** A chunk was found in the pool: it may be one of those that stay. */
   void use(ChunkKey key, long length) {
     if (!share.use(key) && lock.tryLock()) {
-      offer(key, length);
+      try {
+        offer(key, length);
+      } finally {
+        lock.unlock();
+      }
     }
   }
 
   /** A chunk has been loaded: it may be one of those that stay. */
   void load(ChunkKey key, long length) {
     lock.lock();
-    offer(key, length);
+    try {
+      offer(key, length);
+    } finally {
+      lock.unlock();
+    }
   }
 
   /**
@@ -64,12 +72,8 @@ final class GuaranteedChunks {
   }
 
   private void offer(ChunkKey key, long length) {
-    try {
-      if (share.enter(key, length, true)) {
-        pin(key);
-      }
-    } finally {
-      lock.unlock();
+    if (share.enter(key, length, true)) {
+      pin(key);
     }
   }
 

@@ -247,16 +247,16 @@ final class TableLimits {
     return quota == null || quota.enter(key, length, displaces);
   }
 
+  /** The same for a chunk that is to take the place of another one. */
+  boolean admit(ChunkKey key, ChunkKey insteadOf, long length, boolean displaces) {
+    ChunkShare quota = of(key).quota();
+    return quota == null || quota.replace(insteadOf, key, length, displaces);
+  }
+
   /** Whether another chunk may take the place of this one, if there is room for it then. */
   boolean isPlaced(ChunkKey key) {
     ChunkShare quota = of(key).quota();
     return quota == null || quota.has(key);
-  }
-
-  /** The same as the first for a chunk that is to take the place of another one. */
-  boolean admit(ChunkKey key, ChunkKey insteadOf, long length, boolean displaces) {
-    ChunkShare quota = of(key).quota();
-    return quota == null || quota.replace(insteadOf, key, length, displaces);
   }
 
   /**

@@ -1,7 +1,5 @@
 package io.oap.spark
 
-import java.util.concurrent.ConcurrentHashMap
-
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.fs.Path
@@ -71,7 +69,7 @@ private[spark] final class LimitedTables(lookup: String => Option[String]) exten
   def of(kind: Kind, path: String): Option[PoolShare] = {
     val limits = synchronized(known.values.map(_.limit))
       .filter(limit => limit.kind == kind && limit.share != null)
-    above(new Path(path)).map(text).flatMap(folder =>
+    Folders.upFrom(new Path(path)).map(text).flatMap(folder =>
       limits.filter(_.folders.contains(folder)).maxByOption(_.version)).nextOption().map(_.share)
   }
 
@@ -88,9 +86,9 @@ private[spark] final class LimitedTables(lookup: String => Option[String]) exten
     val homes = said.map { case (_, where, _) => text(where.head) }
     for {
       home <- folders.headOption.map(text)
+      if !homes.contains(home)
       before <- known.get((kind, home))
-      if name.isDefined && name == before.owner && before.limit.share != null && !homes.contains(
-        home)
+      if name.isDefined && name == before.owner && before.limit.share != null
     } set(kind, before.owner, before.limit.folders.asScala.toSeq, None)
   }
 
@@ -141,21 +139,18 @@ private[spark] final class LimitedTables(lookup: String => Option[String]) exten
 
   /** The limits on folders above, those among them that are no more. */
   private def covering(paths: Seq[Path]): Seq[TableLimit] = {
-    val folders = paths.flatMap(above).map(text).toSet
+    val folders = paths.flatMap(Folders.upFrom).map(text).toSet
     known.values.map(_.limit).filter(_.folders.asScala.exists(folders)).toSeq
   }
 }
 
-private[spark] object LimitedTables extends Logging {
+private[spark] object LimitedTables {
 
   /** @param owner the table that said it; nothing where the configuration did */
   private final case class Known(limit: TableLimit, owner: Option[String])
 
   private val all = new PerApplication(context =>
     new LimitedTables(SparkInternals.confOf(context).getOption))
-
-  /** Properties that were warned about, by table. */
-  private val warned = ConcurrentHashMap.newKeySet[String]()
 
   /** Those of an application. */
   def of(context: SparkContext): LimitedTables = all.of(context)
@@ -171,30 +166,19 @@ private[spark] object LimitedTables extends Logging {
     case Kind.MINIMUM => OapConfig.CACHE_TABLES_MINIMUMS
   }
 
-  /** A property that is none is no reason to fail the queries of others. */
   private def property(kind: Kind, table: CatalogTable): Option[PoolShare] =
-    table.properties.get(property(kind)).flatMap { text =>
+    TableProperty.of(table, property(kind), PoolShare.ALLOWED) { text =>
       try Some(PoolShare.parse(text))
-      catch {
-        case _: IllegalArgumentException =>
-          if (warned.add(s"$kind ${table.identifier} $text")) {
-            logWarning(s"The property ${property(kind)} of ${table.identifier} is " +
-              s"${PoolShare.ALLOWED}; '$text' is ignored.")
-          }
-          None
-      }
+      catch { case _: IllegalArgumentException => None }
     }
 
   /** The table's own folder first, then those of its files that lie elsewhere. */
   private def foldersOf(table: Option[CatalogTable], paths: Seq[Path]): Seq[Path] =
     table.flatMap(_.storage.locationUri).map(new Path(_)) match {
       case Some(home) if home.toUri.getScheme != null =>
-        home +: paths.filterNot(above(_).contains(home))
+        home +: paths.filterNot(Folders.upFrom(_).contains(home))
       case _ => paths
     }
-
-  private def above(path: Path): Iterator[Path] =
-    Iterator.iterate(path)(_.getParent).takeWhile(_ != null)
 
   private def text(path: Path): String = path.toString.stripSuffix("/")
 }

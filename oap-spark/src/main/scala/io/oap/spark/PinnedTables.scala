@@ -55,7 +55,7 @@ private[spark] final class PinnedTables private () {
     val pinned = synchronized(byPath)
     if (pinned.isEmpty) None
     else {
-      val above = paths.flatMap(Iterator.iterate(_)(_.getParent).takeWhile(_ != null))
+      val above = paths.flatMap(Folders.upFrom)
       above.flatMap(path => pinned.get(path.toString)).reduceOption(_ ++ _)
     }
   }

@@ -1,13 +1,11 @@
 package io.oap.spark
 
 import java.util.Locale
-import java.util.concurrent.ConcurrentHashMap
 import java.util.regex.Pattern
 
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.fs.Path
-import org.apache.spark.internal.Logging
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.internal.SQLConf
@@ -66,13 +64,10 @@ private[spark] final class TableChoice(excluded: Seq[TablePattern], included: Se
             None)))
 }
 
-private[spark] object TableChoice extends Logging {
+private[spark] object TableChoice {
 
   /** Name of the reader's option and of the table's property. */
   val Key = "oap.cache"
-
-  /** Properties that were warned about, by table. */
-  private val warned = ConcurrentHashMap.newKeySet[String]()
 
   def of(conf: SQLConf): TableChoice = {
     def patterns(entry: io.oap.common.ConfigEntry[java.util.List[String]]) =
@@ -110,16 +105,8 @@ private[spark] object TableChoice extends Logging {
     parts.indices.map(from => parts.drop(from).mkString("."))
   }
 
-  /** A property that says none of these is no reason to fail the queries of others. */
   private def property(table: CatalogTable): Option[Word] =
-    table.properties.get(Key).flatMap { text =>
-      val choice = word(text)
-      if (choice.isEmpty && warned.add(s"${table.identifier} $text")) {
-        logWarning(
-          s"The property $Key of ${table.identifier} is on, off or pinned; '$text' is ignored.")
-      }
-      choice
-    }
+    TableProperty.of(table, Key, "on, off or pinned")(word)
 }
 
 /**
@@ -158,14 +145,11 @@ private[spark] final class TablePattern(text: String) {
    * system is one only where nothing below it is: `s3a://lake/` with a star stands for its folders.
    */
   def topmost(path: Path): Option[Path] = {
-    val all = if (isPath) folders(path).filter(isFolder).toSeq else Nil
+    val all = if (isPath) Folders.upFrom(path).filter(isFolder).toSeq else Nil
     all.filter(_.getParent != null).lastOption.orElse(all.lastOption)
   }
 
-  private def matchesPath(path: Path): Boolean = folders(path).exists(isFolder)
-
-  private def folders(path: Path): Iterator[Path] =
-    Iterator.iterate(path)(_.getParent).takeWhile(_ != null)
+  private def matchesPath(path: Path): Boolean = Folders.upFrom(path).exists(isFolder)
 
   private def isFolder(folder: Path): Boolean =
     matches(folder.toString) || matches(folder.toUri.getPath)

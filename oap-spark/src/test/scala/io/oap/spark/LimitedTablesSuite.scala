@@ -1,10 +1,9 @@
 package io.oap.spark
 
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.oap.cache.{CacheCounters, MissCause, TableLimit}
+import io.oap.cache.{MissCause, TableLimit}
 import io.oap.cache.TableLimit.Kind
 
 /** What a table, its folders and the configuration say of its room, put together. */
@@ -51,8 +50,7 @@ class LimitRulesSuite extends AnyFunSuite {
 }
 
 /** Tables with quotas and minimums, read by real queries: the rows are the same. */
-class LimitedTablesSuite extends CacheSuite {
-  private val Rows = 50000
+class LimitedTablesSuite extends CacheSuite with UncompressedTables {
   private val Pool = 8 << 20
   private val Quota = Pool / 4
 
@@ -62,8 +60,6 @@ class LimitedTablesSuite extends CacheSuite {
     "spark.oap.cache.tables.quotas" -> "default.limited=25%, */tenants/*=900k",
     "spark.oap.cache.tables.minimums" -> "sure=10%"
   )
-
-  private def sql(text: String): DataFrame = spark.sql(text)
 
   override protected def beforeAll(): Unit = {
     super.beforeAll()
@@ -77,26 +73,6 @@ class LimitedTablesSuite extends CacheSuite {
     CacheControl.clear(spark)
     super.afterAll()
   }
-
-  private def columns(name: String, count: Int): Seq[String] =
-    (0 until count).map(i => s"xxhash64(id, '$name', $i) AS c$i")
-
-  /** Columns of numbers that do not compress: each chunk takes 8 bytes a row. */
-  private def table(name: String, count: Int, properties: String = ""): Unit = {
-    val declared = (0 until count).map(i => s"c$i BIGINT").mkString(", ")
-    sql(s"CREATE TABLE $name ($declared) USING parquet OPTIONS " +
-      s"('parquet.enable.dictionary' 'false') $properties")
-    spark.range(0, Rows, 1, 1).selectExpr(columns(name, count): _*).write.insertInto(name)
-  }
-
-  private def read(name: String, session: SparkSession = spark): DataFrame = session.table(name)
-
-  /** Reads much more than the pool holds. */
-  private def sweep(): Unit = (1 to 3).foreach(_ => read("wide").collect())
-
-  private def counters(query: => DataFrame): CacheCounters = counting(query.collect())._2
-
-  private def isWarm(query: => DataFrame): Boolean = counters(query).bytesFromFile == 0
 
   /** What oap.system.tables says of a table: bytes, quota, minimum. */
   private def row(name: String): (Long, String, String) = {

@@ -8,6 +8,8 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetTable
 
+import io.oap.spark.Folders
+
 /** Turns what users name into paths as the executors know them: fully qualified. */
 private[status] object FilePaths {
 
@@ -64,8 +66,7 @@ private[status] object FilePaths {
   private def withoutNested(paths: Seq[String]): Seq[String] = {
     val all = paths.toSet
     paths.filterNot { path =>
-      Iterator.iterate(new Path(path).getParent)(_.getParent).takeWhile(_ != null)
-        .exists(folder => all(folder.toString))
+      Folders.upFrom(new Path(path)).drop(1).exists(folder => all(folder.toString))
     }
   }
 

@@ -6,6 +6,8 @@ import com.google.common.cache.CacheBuilder
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 
+import io.oap.spark.Folders
+
 /**
  * The tables that queries of this driver were planned to read through the cache, by the folders
  * they lie in. The cache itself knows files only. Thread-safe; of the tables read longest ago some
@@ -39,7 +41,7 @@ private[spark] object TablesRead {
    * known table is one of the folder in which it lies.
    */
   def of(file: String): (String, Option[Long]) = {
-    val above = Iterator.iterate(new Path(file))(_.getParent).takeWhile(_ != null).map(_.toString)
+    val above = Folders.upFrom(new Path(file)).map(_.toString)
     above.map(folders.get(_)).find(_ != null) match {
       case Some(Read(table, at)) => (table, Some(at))
       case None => (new Path(file).getParent.toString, None)

@@ -1,21 +1,24 @@
 package io.oap.spark.status
 
 import org.apache.spark.SparkThrowable
-import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.sql.Row
 
 import io.oap.cache.ColumnCache
 import io.oap.cache.pool.ColumnPool
-import io.oap.spark.{CacheControl, CacheSuite, ExecutorCache, PinnedColumns, PinnedTables}
+import io.oap.spark.{
+  CacheControl,
+  CacheSuite,
+  ExecutorCache,
+  PinnedColumns,
+  PinnedTables,
+  UncompressedTables
+}
 
 /** Pinned tables stay in the pool, whatever else is read; verify finds bytes that have changed. */
-class PinSuite extends CacheSuite {
+class PinSuite extends CacheSuite with UncompressedTables {
 
   override protected def settings: Map[String, String] =
     Map("spark.oap.pool.size" -> "8m", "spark.oap.pool.policy" -> "lru")
-
-  private val Rows = 50000
-
-  private def sql(text: String): DataFrame = spark.sql(text)
 
   override protected def beforeAll(): Unit = {
     super.beforeAll()
@@ -29,29 +32,12 @@ class PinSuite extends CacheSuite {
     super.afterAll()
   }
 
-  /** Columns of numbers that do not compress: each chunk takes 8 bytes a row. */
-  private def table(name: String, columns: Int, properties: String = ""): Unit = {
-    val declared = (0 until columns).map(i => s"c$i BIGINT").mkString(", ")
-    val values = (0 until columns).map(i => s"xxhash64(id, '$name', $i) AS c$i")
-    sql(s"CREATE TABLE $name ($declared) USING parquet OPTIONS " +
-      s"('parquet.enable.dictionary' 'false') $properties")
-    spark.range(0, Rows, 1, 1).selectExpr(values: _*).write.insertInto(name)
-  }
-
-  private def read(name: String): DataFrame = spark.table(name)
-
-  /** Reads much more than the pool holds. */
-  private def sweep(): Unit = (1 to 3).foreach(_ => read("wide").collect())
-
   private def call(text: String): Row = sql(s"CALL oap.system.$text").collect().head
 
   private def pinned: Map[String, Set[String]] = sql(
     "SELECT f.table, c.column FROM oap.system.chunks c JOIN oap.system.files f USING (path) " +
       "WHERE pinned").collect().toSeq.groupMap(_.getString(0))(_.getString(1))
     .map { case (name, columns) => name.split('.').last -> columns.toSet }
-
-  private def isWarm(query: => DataFrame): Boolean =
-    counting(query.collect())._2.bytesFromFile == 0
 
   private def assertRefused(text: String, condition: String): Unit = {
     val before = pinned

@@ -1,6 +1,6 @@
 package io.oap.tpcds.cluster
 
-import io.oap.tpcds.Report
+import io.oap.tpcds.{Report, Statistics}
 import io.oap.tpcds.scale.Comparison
 
 /**
@@ -90,5 +90,5 @@ private[cluster] object Waiting {
 
   /** Geometric mean of the times of a round's queries, in which each of them counts as much. */
   private def mean(round: Round): Double =
-    math.exp(round.runs.map(run => math.log(run.seconds)).sum / round.runs.size)
+    Statistics.geometricMean(round.runs.map(_.seconds))
 }
