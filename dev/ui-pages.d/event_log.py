@@ -29,7 +29,8 @@ def executor_sampled(n, round_of_samples):
     used = (n % 100) << 26
     pool = {"medium": "dram", "paths": "", "bytesOnNodes": {"0": used}, "capacityBytes": 8 << 30,
             "usedBytes": used, "pinnedBytes": (n % 7) << 20, "chunks": n, "evictions": n % 11,
-            "ghostReserves": 0, "nativeVersion": "1.0"}
+            "nativeVersion": "1.0",
+            "estimates": {"askedBytes": 100 << 20, "hitBytes": [(20 + 8 * i) << 20 for i in range(9)]}}
     report = {"executor": str(n), "host": host(n), "state": "off" if n % 97 == 0 else "open",
               "why": "no room in the file system" if n % 97 == 0 else None, "pool": pool,
               "readers": readers(n * round_of_samples)}

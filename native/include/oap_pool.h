@@ -118,7 +118,6 @@ typedef struct oap_stats {
   uint64_t refused_loading;   /* EINPROGRESS */
   uint64_t refused_no_room;   /* ENOSPC */
   uint64_t refused_too_large; /* EFBIG */
-  uint64_t ghost_reserves;    /* of chunks that twice the capacity would still have held */
   uint64_t metadata_bytes;    /* memory that the pool's own tables occupy now */
 } oap_stats;
 

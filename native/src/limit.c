@@ -68,7 +68,8 @@ void oap_shard_resize(oap_shard *shard, uint64_t part) {
   shard->part = part;
   shard->capacity = part * shard->range_count;
   shard->order.capacity = shard->capacity;
-  shard->slot_limit = oap_shard_slots_for(shard->capacity);
+  uint32_t slots = oap_shard_slots_for(shard->capacity);
+  shard->slot_limit = slots < shard->slot_room ? slots : shard->slot_room;
   shard->most_bytes = most_bytes(shard);
   for (uint32_t r = 0; r < shard->region_count; r++) {
     uint32_t first = shard->regions[r];

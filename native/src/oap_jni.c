@@ -4,6 +4,7 @@
  * which Java turns into its one exception; a chunk travels as an oap_chunk in memory that Java
  * lends (a direct buffer per thread), so that a hit allocates nothing here.
  */
+#include "oap_capacity_jni.h"
 #include "oap_pool.h"
 #include "oap_vector_jni.h"
 
@@ -272,7 +273,7 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved) {
   jclass class = (*env)->FindClass(env, "io/oap/cache/pool/NativePool");
   if (class == NULL ||
       (*env)->RegisterNatives(env, class, methods, sizeof(methods) / sizeof(methods[0])) != 0 ||
-      !oap_vector_register(env)) {
+      !oap_vector_register(env) || !oap_capacity_register(env)) {
     return JNI_ERR;
   }
   return JNI_VERSION_1_8;

@@ -1,4 +1,4 @@
-/* What all policies share: the queues, the claim on a victim, ghosts, the list of names. */
+/* What all policies share: the queues, the claim on a victim, the list of names. */
 #include "policy.h"
 
 #include <string.h>
@@ -91,39 +91,8 @@ uint64_t oap_slot_hash(const oap_slot *slot) {
   return oap_key_hash(key);
 }
 
-static uint32_t clock_now(const oap_order *order) { return (uint32_t)(order->clock / order->tick); }
-
-/* Two places per fingerprint; the newer memory drives out the older one. */
-static void remember(oap_order *order, uint64_t hash) {
-  uint32_t place = (uint32_t)(hash >> 32) & order->ghost_mask & ~1U;
-  oap_ghost *a = &order->ghosts[place];
-  oap_ghost *b = &order->ghosts[place + 1];
-  oap_ghost *older = (int32_t)(a->when - b->when) <= 0 ? a : b;
-  older->fingerprint = (uint32_t)hash | 1;
-  older->when = clock_now(order);
-}
-
-static bool recall(oap_order *order, uint64_t hash) {
-  uint32_t place = (uint32_t)(hash >> 32) & order->ghost_mask & ~1U;
-  for (uint32_t i = place; i <= place + 1; i++) {
-    oap_ghost *ghost = &order->ghosts[i];
-    if (ghost->fingerprint == ((uint32_t)hash | 1)) {
-      ghost->fingerprint = 0;
-      return clock_now(order) - ghost->when <= order->capacity / order->tick;
-    }
-  }
-  return false;
-}
-
-static void leave(oap_order *order, uint32_t slot) {
-  oap_order_remove(order, slot);
-  order->clock += order->slots[slot].bytes;
-  remember(order, oap_slot_hash(&order->slots[slot]));
-}
-
 void oap_order_prefetch(const oap_order *order, uint64_t hash) {
   oap_sketch_prefetch(&order->sketch, hash);
-  __builtin_prefetch(&order->ghosts[(uint32_t)(hash >> 32) & order->ghost_mask & ~1U], 1);
 }
 
 /* The slots that are looked at first when the next victim is searched. */
@@ -138,15 +107,13 @@ static void prefetch_ends(const oap_order *order) {
 }
 
 void oap_order_insert(oap_order *order, uint32_t slot) {
-  uint64_t hash = oap_slot_hash(&order->slots[slot]);
-  order->ghost_reserves += recall(order, hash);
-  order->policy->insert(order, slot, hash);
+  order->policy->insert(order, slot, oap_slot_hash(&order->slots[slot]));
 }
 
 uint32_t oap_order_evict(oap_order *order) {
   uint32_t victim = order->policy->evict(order);
   if (victim != 0) {
-    leave(order, victim);
+    oap_order_remove(order, victim);
     prefetch_ends(order);
   }
   return victim;
@@ -156,7 +123,7 @@ bool oap_order_evict_this(oap_order *order, uint32_t slot) {
   if (!oap_claim(&order->slots[slot])) {
     return false;
   }
-  leave(order, slot);
+  oap_order_remove(order, slot);
   return true;
 }
 

@@ -21,12 +21,6 @@ typedef struct oap_queue {
   uint64_t pushed; /* bytes ever */
 } oap_queue;
 
-/* A chunk that left, remembered by a fingerprint of its key: would more capacity have held it? */
-typedef struct oap_ghost {
-  uint32_t fingerprint;
-  uint32_t when; /* on the clock of bytes that left, in ticks */
-} oap_ghost;
-
 /* How often keys were asked for lately, about: four counters of four bits each per key, of which
  * the least counts; all are halved now and then (Einziger et al., TinyLFU, 2017). */
 typedef struct oap_sketch {
@@ -41,17 +35,12 @@ typedef struct oap_order {
   const oap_policy *policy;
   oap_slot *slots;
   uint64_t capacity; /* bytes of the shard */
-  uint64_t tick;     /* bytes; the ghosts' unit of time */
   oap_queue queue[OAP_QUEUES];
   oap_sketch sketch;
-  oap_ghost *ghosts;
-  uint32_t ghost_mask;
-  uint32_t oldest;         /* generations: the queue of the oldest */
-  uint64_t pinned_bytes;   /* s3fifo: of chunks that cannot be evicted now, about */
-  unsigned victim_asks;    /* s3fifo: how often the last victim was asked for */
-  uint64_t clock;          /* bytes evicted so far */
-  uint64_t ghost_reserves; /* of chunks that a pool of twice the capacity would still hold */
-  _Atomic uint32_t *ring;  /* slots used lately, for a policy that wants to know; may lose some */
+  uint32_t oldest;        /* generations: the queue of the oldest */
+  uint64_t pinned_bytes;  /* s3fifo: of chunks that cannot be evicted now, about */
+  unsigned victim_asks;   /* s3fifo: how often the last victim was asked for */
+  _Atomic uint32_t *ring; /* slots used lately, for a policy that wants to know; may lose some */
   _Atomic uint32_t ring_head;
   uint32_t ring_tail;
 } oap_order;

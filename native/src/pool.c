@@ -38,8 +38,8 @@ static int open_shards(oap_pool *pool, uint64_t part, const oap_policy *policy) 
       uint64_t stripe = oap_stripe_of(pool, &pool->arenas[a]);
       ranges[a] = (oap_range){.position = pool->arenas[a].position + stripe * i, .bytes = stripe};
     }
-    int error = oap_shard_open(&pool->shards[i], i, ranges, pool->arena_count, part, pool->arenas,
-                               policy, pool->windows);
+    int error = oap_shard_open(&pool->shards[i], i, ranges, pool->arena_count, part, UINT32_MAX,
+                               pool->arenas, policy, pool->windows);
     if (error != 0) {
       return error;
     }

@@ -13,10 +13,11 @@
 #define MOST_SLOTS (UINT32_C(1) << 31)
 #define SLOTS_PER_HEAD 4
 #define SLOTS_PER_FILE_HEAD 32
-#define SLOTS_PER_GHOST 16
 #define SLOTS_PER_SKETCH_WORD 16
 
 static uint64_t round_up(uint64_t x, uint64_t to) { return (x + to - 1) / to * to; }
+
+static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 static uint64_t power_of_two_at_least(uint64_t x) {
   uint64_t p = 1;
@@ -44,29 +45,29 @@ static void add_regions(oap_shard *shard, oap_range range) {
 /* How many entries each table of a shard has, and where it starts in the one mapping of them all.
  */
 typedef struct {
-  uint64_t slots, extents, heads, file_heads, ghosts, words, regions;
-  uint64_t extents_at, heads_at, files_at, ghosts_at, words_at, ring_at, regions_at, ranges_at;
+  uint64_t slots, extents, heads, file_heads, words, regions;
+  uint64_t extents_at, heads_at, files_at, words_at, ring_at, regions_at, ranges_at;
   uint64_t bytes;
 } table_plan;
 
 /* Slots and extents fill up from the bottom, so that room for the most costs nothing. The others
  * are touched all over, so they are made for what is used commonly. */
-static table_plan plan_tables(uint64_t commonly, uint64_t most, uint32_t ranges) {
+static table_plan plan_tables(uint64_t commonly, uint64_t most, uint32_t most_slots,
+                              uint32_t ranges) {
   table_plan t;
-  t.slots = oap_shard_slots_for(most);
+  t.slots = least(oap_shard_slots_for(most), most_slots);
   t.regions = most / OAP_WINDOW_BYTES + 2 * (uint64_t)ranges;
   t.extents = t.slots + t.slots / 2 * 3 + 3 * t.regions + OAP_MAX_PIECES;
-  uint64_t slots = oap_shard_slots_for(commonly);
+  uint64_t slots = least(oap_shard_slots_for(commonly), most_slots);
   t.heads = power_of_two_at_least(slots / SLOTS_PER_HEAD);
   t.file_heads = power_of_two_at_least(slots / SLOTS_PER_FILE_HEAD);
-  t.ghosts = power_of_two_at_least(slots / SLOTS_PER_GHOST);
-  t.words = power_of_two_at_least(slots / SLOTS_PER_SKETCH_WORD);
+  t.words = power_of_two_at_least(
+      least(oap_shard_slots_for(commonly) / SLOTS_PER_SKETCH_WORD, 4 * (uint64_t)most_slots));
 
   t.extents_at = round_up((t.slots + 1) * sizeof(oap_slot), 4096);
   t.heads_at = round_up(t.extents_at + t.extents * sizeof(oap_extent), 4096);
   t.files_at = round_up(t.heads_at + t.heads * sizeof(uint32_t), 4096);
-  t.ghosts_at = round_up(t.files_at + t.file_heads * sizeof(uint32_t), 4096);
-  t.words_at = round_up(t.ghosts_at + t.ghosts * sizeof(oap_ghost), 4096);
+  t.words_at = round_up(t.files_at + t.file_heads * sizeof(uint32_t), 4096);
   t.ring_at = t.words_at + t.words * sizeof(uint64_t);
   t.regions_at = round_up(t.ring_at + OAP_RING * sizeof(uint32_t), 4096);
   t.ranges_at = round_up(t.regions_at + t.regions * sizeof(uint32_t), 4096);
@@ -90,8 +91,6 @@ static void place_tables(oap_shard *shard, char *table, const table_plan *t) {
   };
   shard->order = (oap_order){
       .slots = shard->slots,
-      .ghosts = (oap_ghost *)(table + t->ghosts_at),
-      .ghost_mask = (uint32_t)(t->ghosts - 1),
       .sketch = {.words = (uint64_t *)(table + t->words_at), .mask = (uint32_t)(t->words - 1)},
       .ring = (_Atomic uint32_t *)(table + t->ring_at),
   };
@@ -112,14 +111,14 @@ static void use_huge_tables(char *table, const table_plan *t) {
 }
 
 int oap_shard_open(oap_shard *shard, uint32_t number, const oap_range *ranges, uint32_t count,
-                   uint64_t part, const struct oap_arena *arenas, const oap_policy *policy,
-                   unsigned char *const *windows) {
+                   uint64_t part, uint32_t most_slots, const struct oap_arena *arenas,
+                   const oap_policy *policy, unsigned char *const *windows) {
   memset(shard, 0, sizeof(*shard));
   uint64_t most = 0;
   for (uint32_t i = 0; i < count; i++) {
     most += ranges[i].bytes;
   }
-  table_plan tables = plan_tables(part * count, most, count);
+  table_plan tables = plan_tables(part * count, most, most_slots, count);
   char *table = oap_table_map(tables.bytes);
   if (table == NULL) {
     return -errno;
@@ -132,7 +131,6 @@ int oap_shard_open(oap_shard *shard, uint32_t number, const oap_range *ranges, u
   shard->arenas = arenas;
   shard->windows = windows;
   shard->order.policy = policy;
-  shard->order.tick = part * count >> 20 == 0 ? 1 : part * count >> 20;
   for (uint32_t i = 0; i < count; i++) {
     add_regions(shard, ranges[i]);
   }
@@ -152,14 +150,16 @@ void oap_shard_close(oap_shard *shard) {
   }
 }
 
-oap_stripe *oap_shard_stripe(oap_shard *shard) {
+unsigned oap_thread_stripe(void) {
   static _Atomic unsigned next;
   static _Thread_local unsigned mine; /* 0: not given out yet */
   if (mine == 0) {
     mine = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed) % OAP_STRIPES + 1;
   }
-  return &shard->stripes[mine - 1];
+  return mine - 1;
 }
+
+oap_stripe *oap_shard_stripe(oap_shard *shard) { return &shard->stripes[oap_thread_stripe()]; }
 
 uint64_t oap_shard_pinned(oap_shard *shard, uint64_t *bytes) {
   uint64_t pinned = 0;
@@ -230,7 +230,6 @@ void oap_shard_stats(oap_shard *shard, oap_stats *sum) {
   sum->refused_loading += counted->refused_loading;
   sum->refused_no_room += counted->refused_no_room;
   sum->refused_too_large += counted->refused_too_large;
-  sum->ghost_reserves += shard->order.ghost_reserves;
   uint64_t slots = (shard->slot_top + 1) * sizeof(oap_slot);
   uint64_t extents = (shard->space.top + 1) * sizeof(oap_extent);
   pthread_mutex_unlock(&shard->lock);

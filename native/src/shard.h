@@ -65,11 +65,11 @@ typedef struct oap_shard {
 } oap_shard;
 
 /* A shard over these ranges, of arenas in the same order; so far it can hold nothing. Tables are
- * made for so many bytes of each range to be used commonly, and all of them at most. 0 or -errno.
- */
+ * made for so many bytes of each range to be used commonly, all of them at most, and no more than
+ * so many slots. 0 or -errno. */
 int oap_shard_open(oap_shard *shard, uint32_t number, const oap_range *ranges, uint32_t count,
-                   uint64_t part, const struct oap_arena *arenas, const oap_policy *policy,
-                   unsigned char *const *windows);
+                   uint64_t part, uint32_t most_slots, const struct oap_arena *arenas,
+                   const oap_policy *policy, unsigned char *const *windows);
 void oap_shard_close(oap_shard *shard);
 
 /* As in oap_pool.h, for keys that belong to this shard. */
@@ -130,6 +130,9 @@ void oap_shard_stats(oap_shard *shard, oap_stats *sum);
  * other thread is in the shard; else an estimate, never a reason to let go of memory. */
 uint64_t oap_shard_pinned(oap_shard *shard, uint64_t *bytes);
 const char *oap_shard_validate(oap_shard *shard);
+
+/* Which of the stripes of counters is the calling thread's. */
+unsigned oap_thread_stripe(void);
 
 /* The calling thread's counters. */
 oap_stripe *oap_shard_stripe(oap_shard *shard);

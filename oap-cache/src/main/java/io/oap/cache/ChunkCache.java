@@ -3,6 +3,8 @@ package io.oap.cache;
 import com.google.common.cache.Cache;
 import com.google.common.cache.CacheBuilder;
 import io.oap.cache.parquet.KnownFiles.KnownFile;
+import io.oap.cache.pool.CapacityModel;
+import io.oap.cache.pool.CapacityModel.Admission;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Pin;
 import io.oap.cache.pool.PoolStats;
@@ -52,6 +54,10 @@ public final class ChunkCache {
   final KeptChunks kept;
   final TableLimits limits;
   private final PinnedRoom pinnedRoom;
+
+  /** Is told what readers ask for; null where there is none. */
+  private final CapacityModel model;
+
   private final Predicate<ChunkKey> isToBeKept;
 
   private final Cache<ChunkKey, Boolean> askedInPart;
@@ -63,14 +69,20 @@ public final class ChunkCache {
    * @param loadTimeoutMillis how long to wait for another caller's load of the same chunk
    */
   public ChunkCache(ColumnPool pool, long loadTimeoutMillis) {
-    this(pool, loadTimeoutMillis, file -> null);
+    this(pool, loadTimeoutMillis, file -> null, null);
   }
 
   /**
    * @param files what a file id stands for, or null where that is not known
+   * @param model is told what readers ask for; may be null
    */
-  ChunkCache(ColumnPool pool, long loadTimeoutMillis, Function<FileId, KnownFile> files) {
+  ChunkCache(
+      ColumnPool pool,
+      long loadTimeoutMillis,
+      Function<FileId, KnownFile> files,
+      CapacityModel model) {
     this.pool = pool;
+    this.model = model;
     this.loaded = new LoadedChunks(files);
     this.pinnedRoom = new PinnedRoom(pool.stats().capacityBytes());
     this.kept = new KeptChunks(pool, pinnedRoom);
@@ -85,6 +97,7 @@ public final class ChunkCache {
 
   private ChunkCache(ChunkCache host, boolean displaces, Predicate<ChunkKey> isToBeKept) {
     this.pool = host.pool;
+    this.model = host.model;
     this.loadTimeoutMillis = host.loadTimeoutMillis;
     this.loads = host.loads;
     this.loaded = host.loaded;
@@ -159,6 +172,13 @@ public final class ChunkCache {
    * @return whether the pool had it
    */
   boolean drop(ChunkKey key) {
+    if (model != null) {
+      model.drop(key);
+    }
+    return leave(key);
+  }
+
+  private boolean leave(ChunkKey key) {
     boolean dropped = pool.drop(key);
     kept.release(key);
     limits.leave(key);
@@ -167,6 +187,9 @@ public final class ChunkCache {
 
   /** Drops all chunks of a file; returns how many there were. */
   long drop(FileId file) {
+    if (model != null) {
+      model.drop(file);
+    }
     long dropped = pool.drop(file);
     letGo(key -> key.file().equals(file));
     return dropped;
@@ -174,6 +197,9 @@ public final class ChunkCache {
 
   /** Drops all chunks. */
   void dropAll() {
+    if (model != null) {
+      model.clear();
+    }
     pool.clear();
     letGo(key -> true);
   }
@@ -185,11 +211,56 @@ public final class ChunkCache {
   }
 
   /** Drops a chunk for another one, published by now, that stands for it and is kept if it was. */
-  void replace(ChunkKey old, ChunkKey with) {
+  void replace(ChunkKey old, ChunkKey with, long bytes) {
     boolean wasKept = kept.isKept(old);
-    drop(old);
+    leave(old);
+    entered(with, bytes);
     if (wasKept) {
       kept.keep(with);
+    }
+  }
+
+  /**
+   * Tells the model that a reader has asked for a chunk.
+   *
+   * @param bytes what it takes of the pool, or would
+   * @param weight length of what it stands for in the file
+   */
+  void asked(ChunkKey key, long bytes, long weight, boolean wasHeld) {
+    tell(key, bytes, weight, wasHeld, displaces ? Admission.DISPLACES : Admission.INTO_FREE_ROOM);
+  }
+
+  /**
+   * The same of a chunk that was not admitted: for want of free room, which another capacity may
+   * have, or by its table's quota, which is the same for all.
+   */
+  void refused(ChunkKey key, long bytes) {
+    tell(key, bytes, bytes, false, displaces ? Admission.NEVER : Admission.INTO_FREE_ROOM);
+  }
+
+  /**
+   * The same, when some pages were wanted only: from the pool, or read around it.
+   *
+   * @param wanted length of those pages
+   */
+  public void askedInPart(ChunkRequest chunk, long wanted, boolean wasHeld) {
+    if (wasHeld) {
+      asked(chunk.key(), chunk.length(), wanted, true);
+    } else {
+      tell(chunk.key(), chunk.length(), wanted, false, Admission.NEVER);
+    }
+  }
+
+  private void tell(ChunkKey key, long bytes, long weight, boolean wasHeld, Admission admission) {
+    if (model != null && fault() == null) {
+      model.ask(key, bytes, weight, wasHeld, admission);
+    }
+  }
+
+  /** Tells the model that a chunk has entered the pool that nobody has asked for, as it is. */
+  void entered(ChunkKey key, long bytes) {
+    if (model != null) {
+      model.put(key, bytes);
     }
   }
 
@@ -230,10 +301,22 @@ public final class ChunkCache {
    */
   public HeldChunks get(List<ChunkRequest> requests, FileRanges file, CacheCounters counters)
       throws IOException {
+    return get(requests, file, counters, true);
+  }
+
+  /** Sees to it that the pool holds these chunks; as {@link #get}, but no reader asks for them. */
+  public void load(List<ChunkRequest> requests, FileRanges file, CacheCounters counters)
+      throws IOException {
+    get(requests, file, counters, false).close();
+  }
+
+  private HeldChunks get(
+      List<ChunkRequest> requests, FileRanges file, CacheCounters counters, boolean isAsked)
+      throws IOException {
     HeldChunks held = new HeldChunks(requests.size(), this::unpin);
     boolean complete = false;
     try {
-      new ChunkGet(this, requests, file, counters, held).run();
+      new ChunkGet(this, requests, file, counters, held, isAsked).run();
       complete = true;
       return held;
     } finally {

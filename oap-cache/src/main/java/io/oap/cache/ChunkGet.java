@@ -30,21 +30,28 @@ final class ChunkGet {
   private final FileRanges file;
   private final CacheCounters counters;
   private final HeldChunks held;
+  private final boolean isAsked;
   private final List<Load> loading = new ArrayList<>();
   private final List<Bypass> bypassing = new ArrayList<>();
   private final List<Wait> waiting = new ArrayList<>();
 
+  /**
+   * @param isAsked whether a reader wants the chunks, rather than somebody who sees to it that they
+   *     are there
+   */
   ChunkGet(
       ChunkCache cache,
       List<ChunkRequest> requests,
       FileRanges file,
       CacheCounters counters,
-      HeldChunks held) {
+      HeldChunks held,
+      boolean isAsked) {
     this.cache = cache;
     this.requests = requests;
     this.file = file;
     this.counters = counters;
     this.held = held;
+    this.isAsked = isAsked;
   }
 
   void run() throws IOException {
@@ -71,7 +78,24 @@ final class ChunkGet {
     cache.isFound(requests.get(index).key(), pin.bytes());
     held.put(index, pin);
     counters.hit(requests.get(index).length());
+    tell(index, true);
     return true;
+  }
+
+  private void tell(int index, boolean wasHeld) {
+    ChunkRequest request = requests.get(index);
+    if (isAsked) {
+      cache.asked(request.key(), request.length(), request.length(), wasHeld);
+    }
+  }
+
+  private void tell(Bypass bypass) {
+    ChunkRequest request = requests.get(bypass.index());
+    if (isAsked && bypass.why() == MissCause.NOT_ADMITTED) {
+      cache.refused(request.key(), request.length());
+    } else {
+      tell(bypass.index(), false);
+    }
   }
 
   /** Decides who loads a chunk that is not held: this caller, another one, or nobody. */
@@ -129,8 +153,14 @@ final class ChunkGet {
     long start = System.nanoTime();
     long bytes = readInto(wanted);
     bypassing.forEach(bypass -> counters.miss(bypass.why()));
+    bypassing.forEach(this::tell);
+    loading.forEach(load -> tell(load.index(), false));
     for (Load load : loading) {
       boolean isPublished = publish(load);
+      if (isPublished && !isAsked) {
+        ChunkRequest request = requests.get(load.index());
+        cache.entered(request.key(), request.length());
+      }
       counters.miss(
           isPublished ? cache.loaded.load(requests.get(load.index()).key()) : MissCause.OTHER);
     }
@@ -221,6 +251,7 @@ final class ChunkGet {
       long start = System.nanoTime();
       long bytes = readInto(missing);
       missing.forEach(index -> counters.miss(MissCause.OTHER));
+      missing.forEach(index -> tell(index, false));
       counters.read(bytes, System.nanoTime() - start);
     }
   }

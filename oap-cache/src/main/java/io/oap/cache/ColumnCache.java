@@ -5,8 +5,11 @@ import static java.util.stream.Collectors.toSet;
 import io.oap.cache.parquet.FooterCache;
 import io.oap.cache.parquet.KnownFiles;
 import io.oap.cache.parquet.KnownFiles.KnownFile;
+import io.oap.cache.pool.CapacityEstimates;
+import io.oap.cache.pool.CapacityModel;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Pin;
+import io.oap.cache.pool.PoolException;
 import io.oap.cache.pool.PoolOptions;
 import io.oap.cache.pool.PoolSnapshot;
 import io.oap.cache.pool.PoolStats;
@@ -20,15 +23,22 @@ import java.util.SortedMap;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Everything one process caches: column chunks in the pool, footers on the heap. Thread-safe. */
 public final class ColumnCache implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(ColumnCache.class);
+
   private final PoolOptions options;
   private final ColumnPool pool;
   private final ChunkCache chunks;
   private final VectorChunks vectors;
   private final FooterCache footers;
   private final KnownFiles files;
+
+  /** Null where there is no memory or no thread for it. */
+  private final CapacityModel model;
 
   /**
    * Opens the cache that a configuration describes.
@@ -48,7 +58,8 @@ public final class ColumnCache implements AutoCloseable {
     this.options = options;
     this.pool = ColumnPool.open(options);
     this.files = new KnownFiles(this::heldFiles);
-    this.chunks = new ChunkCache(pool, loadTimeoutMillis, files::get);
+    this.model = modelOf(pool, options);
+    this.chunks = new ChunkCache(pool, loadTimeoutMillis, files::get, model);
     this.vectors = new VectorChunks(pool, chunks);
     this.footers = new FooterCache(footerSize);
   }
@@ -60,6 +71,21 @@ public final class ColumnCache implements AutoCloseable {
     this.vectors = host.vectors.with(chunks);
     this.footers = host.footers;
     this.files = host.files;
+    this.model = host.model;
+  }
+
+  private static CapacityModel modelOf(ColumnPool pool, PoolOptions options) {
+    try {
+      return CapacityModel.open(options.policy(), pool.stats().capacityBytes());
+    } catch (PoolException e) {
+      LOG.warn("{}; queries go on, without advice on it.", e.getMessage());
+      return null;
+    }
+  }
+
+  /** What the pool would hit with more or less room; null where that is not known. */
+  public CapacityEstimates estimates() {
+    return model == null ? null : model.estimates();
   }
 
   /** The same cache for readers whose chunks belong elsewhere: nothing leaves the pool for them. */
@@ -158,6 +184,9 @@ public final class ColumnCache implements AutoCloseable {
   /** Changes the pool's capacity, as {@link ColumnPool#resize} says. */
   public void resize(long bytes) {
     pool.resize(bytes);
+    if (model != null) {
+      model.resize(pool.stats().capacityBytes());
+    }
     chunks.settle();
   }
 
@@ -223,5 +252,8 @@ public final class ColumnCache implements AutoCloseable {
   public void close() {
     chunks.letGo(key -> true);
     pool.close();
+    if (model != null) {
+      model.close();
+    }
   }
 }

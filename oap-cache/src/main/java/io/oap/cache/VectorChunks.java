@@ -66,6 +66,15 @@ public final class VectorChunks {
   }
 
   /**
+   * Counts a vector chunk that a reader has taken as asked for.
+   *
+   * @param encodedBytes length of the encoded chunk
+   */
+  public void asked(ChunkKey key, HeldVector held, long encodedBytes) {
+    chunks.asked(key, held.bytes(), encodedBytes, true);
+  }
+
+  /**
    * Whether a reader should make the vector chunk of what it decodes.
    *
    * @param vector key of the vector chunk
@@ -99,7 +108,7 @@ public final class VectorChunks {
         return;
       }
       if (load(vector, encoder, encoded, bytes)) {
-        chunks.replace(encoded, vector);
+        chunks.replace(encoded, vector, bytes);
       }
     } catch (VectorException e) {
       refused.put(vector, Boolean.TRUE);

@@ -39,7 +39,7 @@ class TableLimitsTest {
 
   private final ColumnPool pool = RestingPool.open(CAPACITY);
   private final Map<FileId, KnownFile> known = new HashMap<>();
-  private final ChunkCache cache = new ChunkCache(pool, 10_000, known::get);
+  private final ChunkCache cache = new ChunkCache(pool, 10_000, known::get, null);
   private final CacheCounters counters = new CacheCounters();
   private long version;
 

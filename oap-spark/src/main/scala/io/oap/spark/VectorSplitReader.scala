@@ -84,7 +84,14 @@ private final class VectorSplitReader(split: SplitFile, task: VectorTask)
     var isOpen = false
     var zones: ZoneScan = null
     try {
-      held.foreach(vector => if (vector != null) task.counters.hit(vector.bytes))
+      for (column <- flat; vector = held(column.index) if vector != null) {
+        task.counters.hit(vector.bytes)
+        val encoded = split.cached.chunk(group, column.leaf)
+        task.vectors.asked(
+          key(group, column, column.representation),
+          vector,
+          if (encoded == null) vector.bytes else encoded.length.toLong)
+      }
       val filters = task.rowFilters.flatMap { filter =>
         Some(schema.fieldNames.indexOf(filter.column)).filter(i => i >= 0 && held(i) != null)
           .map(filter -> _)

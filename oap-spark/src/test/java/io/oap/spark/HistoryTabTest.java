@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.oap.cache.pool.CapacityEstimates;
 import io.oap.spark.status.CacheSnapshot;
 import io.oap.spark.status.ExecutorReport;
 import io.oap.spark.status.ExecutorSampled;
@@ -37,8 +38,10 @@ import scala.jdk.javaapi.CollectionConverters;
 class HistoryTabTest {
   private static final long LARGE = 1L << 40;
   private static final ReaderTotals READERS = new ReaderTotals(LARGE, 2, 3, 4, 5, 6);
+  private static final CapacityEstimates ESTIMATES =
+      new CapacityEstimates(LARGE, List.of(1L, 2L, 3L, LARGE, 5L, 6L, 7L, 8L, LARGE));
   private static final PoolReport POOL =
-      new PoolReport("dram", "", Map.of(1, LARGE), LARGE, 7, 8, 9, 10, 11, "1.0");
+      new PoolReport("dram", "", Map.of(1, LARGE), LARGE, 7, 8, 9, 10, "1.0", ESTIMATES);
   private static final List<SparkListenerEvent> EVENTS =
       List.of(
           new ExecutorSampled(1000, new ExecutorReport("1", "a", "open", null, POOL, READERS)),

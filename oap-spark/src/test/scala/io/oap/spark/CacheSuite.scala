@@ -32,6 +32,11 @@ abstract class CacheSuite extends AnyFunSuite with BeforeAndAfterAll with Adapti
     super.beforeAll()
     val temporary = Files.createDirectories(Path.of(System.getProperty("java.io.tmpdir")))
     folder = Files.createTempDirectory(temporary, "oap-spark-test")
+    spark = newApplication(settings)
+  }
+
+  /** The session of an application with these settings; there is one at a time. */
+  protected def newApplication(settings: Map[String, String]): SparkSession = {
     val builder = SparkSession
       .builder()
       .master("local[2]")
@@ -41,7 +46,7 @@ abstract class CacheSuite extends AnyFunSuite with BeforeAndAfterAll with Adapti
       .config("spark.sql.warehouse.dir", folder.resolve("warehouse").toString)
       .config("spark.sql.extensions", classOf[OapExtensions].getName)
     settings.foreach { case (key, value) => builder.config(key, value) }
-    spark = builder.getOrCreate()
+    builder.getOrCreate()
   }
 
   override protected def afterAll(): Unit =

@@ -136,7 +136,7 @@ public final class CachedParquetFile {
    */
   public void load(List<ChunkRequest> wanted) throws IOException {
     try (VersionedFileStream stream = fileStream()) {
-      cache.chunks().get(wanted, stream, counters).close();
+      cache.chunks().load(wanted, stream, counters);
     }
   }
 

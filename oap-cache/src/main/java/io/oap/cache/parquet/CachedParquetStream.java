@@ -97,6 +97,7 @@ final class CachedParquetStream extends SeekableInputStream {
             whole.add(chunk);
           } else {
             counters.miss(MissCause.OTHER);
+            chunks.askedInPart(chunk, wantedBytes(wanted), false);
             around.addAll(wanted);
           }
         });
@@ -135,6 +136,7 @@ final class CachedParquetStream extends SeekableInputStream {
     }
     held.add(found);
     counters.hit(wantedBytes(wanted));
+    chunks.askedInPart(chunk, wantedBytes(wanted), true);
     slice(found.buffer(0), chunk, wanted);
     return true;
   }

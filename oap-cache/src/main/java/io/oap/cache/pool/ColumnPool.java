@@ -363,7 +363,7 @@ public final class ColumnPool implements AutoCloseable {
     }
   }
 
-  private static long groupAndColumn(ChunkKey key) {
+  static long groupAndColumn(ChunkKey key) {
     return (long) key.rowGroup() << 32 | key.column();
   }
 

@@ -20,8 +20,6 @@ package io.oap.cache.pool;
  * @param refusedLoading reservations answered LOADING
  * @param refusedNoRoom reservations answered NO_ROOM
  * @param refusedTooLarge reservations answered TOO_LARGE
- * @param ghostReserves reservations of chunks that a pool of twice the capacity would still hold:
- *     many of them say that more capacity pays
  * @param metadataBytes memory that the pool's own tables occupy
  */
 public record PoolStats(
@@ -41,15 +39,14 @@ public record PoolStats(
     long refusedLoading,
     long refusedNoRoom,
     long refusedTooLarge,
-    long ghostReserves,
     long metadataBytes) {
 
   /** How many figures there are; their order is that of oap_stats in native/. */
-  static final int COUNT = 18;
+  static final int COUNT = 17;
 
   static PoolStats of(long[] f) {
     return new PoolStats(
         f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9], f[10], f[11], f[12], f[13],
-        f[14], f[15], f[16], f[17]);
+        f[14], f[15], f[16]);
   }
 }

@@ -1,6 +1,7 @@
 package io.oap.spark.status;
 
 import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
+import io.oap.cache.pool.CapacityEstimates;
 import java.io.Serializable;
 import java.util.Map;
 
@@ -15,8 +16,8 @@ import java.util.Map;
  * @param pinnedBytes bytes of chunks that are in use
  * @param chunks column chunks held
  * @param evictions chunks that had to leave since it was opened
- * @param ghostReserves chunks loaded that a pool of twice the capacity would still have had
  * @param nativeVersion version of the native library
+ * @param estimates what other capacities would hit; null where that is not known
  */
 @JsonIgnoreProperties(ignoreUnknown = true)
 public record PoolReport(
@@ -28,6 +29,6 @@ public record PoolReport(
     long pinnedBytes,
     long chunks,
     long evictions,
-    long ghostReserves,
-    String nativeVersion)
+    String nativeVersion,
+    CapacityEstimates estimates)
     implements Serializable {}

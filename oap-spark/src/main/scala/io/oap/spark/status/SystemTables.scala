@@ -17,7 +17,7 @@ private[status] object SystemTables {
   /** How long a query waits for executors that are busy. */
   private val Patience = 10.seconds
 
-  def all: Seq[SystemTable[_]] = Seq(config, executors, scans) ++ ResidencyTables.all
+  def all: Seq[SystemTable[_]] = Seq(config, executors, Advice.table, scans) ++ ResidencyTables.all
 
   /** One record for each key and the value that this session has for it. */
   private val config = new SystemTable[(ConfigEntry[_], String)](
@@ -85,11 +85,6 @@ private[status] object SystemTables {
         "megabytes read from files in a second that one task spent reading",
         _.loadRate),
       ofPool("evictions", LongType, "chunks that had to leave the pool", _.evictions),
-      ofPool(
-        "ghost_reserves",
-        LongType,
-        "chunks loaded that a pool of twice the capacity would still have had",
-        _.ghostReserves),
       ofPool("native_version", StringType, "version of the native library", _.nativeVersion)
     ),
     reports
@@ -177,7 +172,7 @@ private[status] object SystemTables {
   private def ofScan(name: String, metric: String, comment: String): SystemColumn[ScanReport] =
     SystemColumn(name, LongType, comment, _.metrics.get(metric))
 
-  private def reports(session: SparkSession): Seq[ExecutorReport] =
+  def reports(session: SparkSession): Seq[ExecutorReport] =
     EveryExecutor.ask(session.sparkContext, Patience)(() => ThisExecutor.report()).map {
       case (_, _, Some(report)) => report
       case (executor, host, None) =>

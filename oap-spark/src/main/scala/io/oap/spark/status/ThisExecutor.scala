@@ -45,8 +45,8 @@ private[spark] object ThisExecutor {
       stats.pinnedBytes,
       stats.chunks,
       stats.evictions,
-      stats.ghostReserves,
-      NativeLibrary.version()
+      NativeLibrary.version(),
+      cache.estimates
     )
   }
 }

@@ -6,7 +6,7 @@ import scala.xml.{Node, NodeSeq}
 import jakarta.servlet.http.HttpServletRequest
 
 import io.oap.spark.SparkUi
-import io.oap.spark.status.CacheSnapshot
+import io.oap.spark.status.{Advice, CacheSnapshot}
 
 /** The first page of the tab: sums, what happened over time, executors, tables, columns, scans. */
 private[ui] final class CachePage(snapshot: () => CacheSnapshot) extends SparkUi.Page {
@@ -17,6 +17,11 @@ private[ui] final class CachePage(snapshot: () => CacheSnapshot) extends SparkUi
     val path = s"$base/${CacheTab.Prefix}/"
     summary(now) ++ CachePlots.of(now) ++
       StatusTables.executors.of(request, path, now.executors) ++
+      StatusTables.advice.of(
+        request,
+        path,
+        Advice.together(now.executors.asScala
+          .filter(_.isLive).map(_.report).asJava)) ++
       StatusTables.tables.of(request, path, now.tables) ++
       StatusTables.columns.of(request, path, now.columns) ++
       StatusTables.scans(base).of(request, path, now.scans)

@@ -5,7 +5,7 @@ import java.util.{Comparator, Locale}
 import scala.jdk.CollectionConverters._
 import scala.xml.Node
 
-import io.oap.spark.status.{PoolReport, ReaderTotals, ScanReport}
+import io.oap.spark.status.{Advice, PoolReport, ReaderTotals, ScanReport}
 import io.oap.spark.status.CacheSnapshot._
 
 /** The tables of the tab, with the meaning of their columns. */
@@ -49,6 +49,18 @@ private[ui] object StatusTables {
         status => Option(status.report.readers.loadRate).map(_.doubleValue))(rate),
       number[ExecutorStatus]("Evictions", "Column chunks that had to leave the pool")(
         pool(_).fold(0L)(_.evictions))
+    )
+  )
+
+  val advice = new StatusTable[Advice](
+    "advice",
+    "Other Capacities",
+    "Capacity",
+    Seq(
+      bytes[Advice]("Capacity", "Of all executors together, each with that part of its own")(
+        _.capacity),
+      optional[Advice]("Hit Ratio", "By bytes, of what was asked for lately")(_.hitRatio)(percent),
+      text[Advice]("Advice")(_.text)
     )
   )
 

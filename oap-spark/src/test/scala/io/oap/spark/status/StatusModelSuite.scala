@@ -27,8 +27,8 @@ class StatusModelSuite extends AnyFunSuite {
     random.nextInt(1000).toLong,
     random.nextInt(1000).toLong,
     evictions,
-    0,
-    "1"
+    "1",
+    null
   )
 
   private def report(id: String, readers: ReaderTotals, pool: PoolReport): ExecutorReport =

@@ -1,0 +1,123 @@
+package io.oap.spark.status
+
+import java.util.Locale
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.types._
+
+import io.oap.cache.pool.CapacityEstimates
+import io.oap.spark.SparkUi
+
+/**
+ * What a pool, or all of them together, would hit with another capacity.
+ *
+ * @param executor its id, or [[Advice.All]]
+ * @param change from what the capacity is now, in bytes
+ * @param asked bytes that readers asked for lately
+ * @param held what of them was in the pool
+ * @param hit what of them would have been in a pool of that capacity
+ */
+private[spark] final case class Advice(
+    executor: String,
+    capacity: Long,
+    change: Long,
+    asked: Long,
+    held: Long,
+    hit: Long) {
+
+  /** From 0 to 1; nothing before anything was asked for. */
+  def hitRatio: Option[Double] = ratio(hit)
+
+  def hitRatioChange: Option[Double] = ratio(hit - held)
+
+  private def ratio(bytes: Long): Option[Double] =
+    if (asked > 0) Some(bytes.toDouble / asked) else None
+
+  def text: String = (hitRatio, hitRatioChange) match {
+    case (Some(now), _) if change == 0 => s"as it is: ${percent("%.1f", now)} hits"
+    case (_, Some(by)) =>
+      val sign = if (change < 0) "-" else "+"
+      s"$sign${SparkUi.bytes(math.abs(change))}: ${percent("%+.1f", by)} hits"
+    case _ => "nothing was asked for yet"
+  }
+
+  private def percent(format: String, ratio: Double): String =
+    String.format(Locale.ROOT, format, Double.box(100 * ratio)) + " %"
+}
+
+private[spark] object Advice {
+
+  /** Stands for all executors together, each with as many percent of its capacity. */
+  val All = "all"
+
+  /** For each executor that has a pool, and for all. */
+  def of(reports: Seq[ExecutorReport]): Seq[Advice] = {
+    val byExecutor = for {
+      report <- reports
+      pool <- Option(report.pool)
+      estimates <- Option(pool.estimates)
+    } yield ofOne(report.executor, pool.capacityBytes, estimates)
+    byExecutor.flatten ++ together(byExecutor)
+  }
+
+  /** For all executors together. */
+  def together(reports: java.util.List[ExecutorReport]): java.util.List[Advice] =
+    of(reports.asScala.toSeq).filter(_.executor == All).asJava
+
+  private def ofOne(
+      executor: String,
+      capacity: Long,
+      estimates: CapacityEstimates): Seq[Advice] = {
+    val percents = CapacityEstimates.PERCENTS.asScala.map(_.longValue)
+    val hits = estimates.hitBytes.asScala.map(_.longValue)
+    val held = percents.zip(hits).collectFirst { case (100, bytes) => bytes }.getOrElse(0L)
+    percents.zip(hits).map { case (percent, hit) =>
+      val other = (capacity * (percent / 100.0)).toLong
+      Advice(executor, other, other - capacity, estimates.askedBytes, held, hit)
+    }.toSeq
+  }
+
+  private def together(byExecutor: Seq[Seq[Advice]]): Seq[Advice] =
+    if (byExecutor.isEmpty) Nil
+    else {
+      byExecutor.transpose.map(_.reduce((a, b) =>
+        Advice(
+          All,
+          a.capacity + b.capacity,
+          a.change + b.change,
+          a.asked + b.asked,
+          a.held + b.held,
+          a.hit + b.hit)).copy(executor = All))
+    }
+
+  val table = new SystemTable[Advice](
+    "advice",
+    Seq[SystemColumn[Advice]](
+      SystemColumn(
+        "executor_id",
+        StringType,
+        s"Spark's id of the executor; $All: all together, each with that part of its capacity",
+        _.executor),
+      SystemColumn("capacity_bytes", LongType, "a capacity that the pool could have", _.capacity),
+      SystemColumn("change_bytes", LongType, "what that is more or less than now", _.change),
+      SystemColumn(
+        "hit_ratio",
+        DoubleType,
+        "part of the bytes asked for that a pool of that capacity would have had, from 0 to 1",
+        _.hitRatio.map(Double.box).orNull),
+      SystemColumn(
+        "hit_ratio_change",
+        DoubleType,
+        "what that is more or less than the pool had",
+        _.hitRatioChange.map(Double.box).orNull),
+      SystemColumn(
+        "asked_bytes",
+        LongType,
+        "bytes of column chunks that readers asked for lately, as they stand in the files; warming is not asking",
+        _.asked),
+      SystemColumn("advice", StringType, "the same in words", _.text)
+    ),
+    session => of(SystemTables.reports(session))
+  )
+}
