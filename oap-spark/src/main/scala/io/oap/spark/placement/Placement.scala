@@ -20,7 +20,7 @@ final case class PlacementRules(
  * or the one they were sent to before, or one that holds other columns of them. Executors with too
  * much of these give up some, where another would be done with them sooner; those that are busy,
  * nobody knows for how long, share some with the others. Then the cold ones, by rendezvous hashing
- * within limits of work and of what the pools take.
+ * within limits of work and of what the pools take. What two executors hold, either may read.
  */
 object Placement {
 
@@ -47,6 +47,7 @@ object Placement {
       placing.setLimits()
       placing.relieveOverloaded()
       placing.placeCold()
+      placing.shareCopies()
       placed.copy(bearableWaitSeconds = placing.bearableWaitSeconds)
     }
   }
@@ -145,6 +146,23 @@ final private class Placing(
     to >= 0
   }
 
+  /**
+   * Names the next executor that holds as much of a piece, in a ring. When one is slow, its neighbour
+   * takes over some of its pieces, and the neighbour's some of the neighbour's in turn (chained
+   * declustering, Hsiao and DeWitt, 1990); and few different pairs make few and large tasks.
+   */
+  def shareCopies(): Unit = if (rules.usesResidency)
+    for (i <- pieces.indices if places(i) >= 0 && placed.alternatives(i) < 0) {
+      val bytes = held(pieces(i), places(i))
+      if (bytes > 0) {
+        val copies = pieces(i).holdings.iterator.filter(h =>
+          h.wantedBytes >= bytes && h.executor != places(i) && loads.isOpen(h.executor))
+        val next = copies.minByOption(h =>
+          Math.floorMod(h.executor - places(i), executors.length))
+        next.foreach(h => placed.alternatives(i) = h.executor)
+      }
+    }
+
   private def give(i: Int, executor: Int, isLasting: Boolean, isGuest: Boolean): Unit = {
     places(i) = executor
     placed.isGuest(i) = isGuest
@@ -180,20 +198,23 @@ final private class Placing(
    * The executor that holds most by this measure; or, of those that hold at least half as much, the
    * one that holds most of all columns: if a row group's columns have come to lie here and there,
    * they are brought together, and what is held twice is used in one place and evicted in the
-   * other. Of equal ones the home, then the first.
+   * other. Of equal ones the home; without one any, by hash, lest the first have all to do.
    */
   private def mostHeld(piece: Piece, bytes: Holding => Long): Int = {
     var most = 0L
     for (holding <- piece.holdings) most = math.max(most, bytes(holding))
     var found: Holding = null
     for (holding <- piece.holdings if bytes(holding) > 0 && bytes(holding) >= most / 2)
-      if (found == null || isMore(holding, found, bytes, piece.home)) found = holding
+      if (found == null || isMore(holding, found, piece)) found = holding
     if (found == null) -1 else found.executor
   }
 
-  private def isMore(a: Holding, b: Holding, bytes: Holding => Long, home: Int): Boolean =
+  private def isMore(a: Holding, b: Holding, piece: Piece): Boolean = {
+    def draw(holding: Holding) =
+      Mixing.mix(Mixing.pieceKey(piece.file, piece.position) + holding.executor)
     if (a.anyBytes != b.anyBytes) a.anyBytes > b.anyBytes
-    else a.executor == home
+    else a.executor == piece.home || b.executor != piece.home && draw(a) > draw(b)
+  }
 
   /**
    * Wanted bytes that the executor holds of a piece. What was sent there, and is still to be
