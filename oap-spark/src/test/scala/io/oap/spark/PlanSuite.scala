@@ -101,9 +101,10 @@ class PlanSuite extends CacheSuite {
       """SELECT /*+ MERGE(a, b) */ count(*)
         |FROM (SELECT k, count(*) c FROM fact GROUP BY k) a
         |JOIN (SELECT k, count(*) c FROM fact GROUP BY k) b ON a.k = b.k""".stripMargin,
+    // Without the hint Spark broadcasts the side that happens to be known first.
     "CTE used twice" ->
       """WITH c AS (SELECT k, sum(id) total FROM fact GROUP BY k)
-        |SELECT a.k, b.total FROM c a JOIN c b ON a.k = b.k + 1""".stripMargin,
+        |SELECT /*+ MERGE(a, b) */ a.k, b.total FROM c a JOIN c b ON a.k = b.k + 1""".stripMargin,
     "scalar subquery" -> "SELECT count(*) FROM fact WHERE id > (SELECT avg(id) FROM fact)",
     "scalar subqueries that merge" ->
       """SELECT (SELECT max(id) FROM fact WHERE k = 3), (SELECT sum(id) FROM fact WHERE k = 3),
