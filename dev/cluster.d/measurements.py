@@ -14,6 +14,9 @@ PLACEMENTS = ("off", "hash", "residency", "auto")
 # In words of the person: auto is both.
 SAME_PLACEMENT = {"both": "auto"}
 
+# Pools by default, as a share of what the queries need.
+SHARES = {"residency": 0.35, "loss": 0.35, "waiting": 1.1}
+
 COMMANDS = {
     "queries": "the queries, round after round, under each way of placement",
     "residency": "with pools that hold all only between them: does placement make them do so?",
@@ -44,8 +47,8 @@ def _add_options(parser, name):
     if name != "failures":
         add("--pool-share", type=_share, metavar="X",
             help="instead: this share of the bytes that the queries need, which are measured first"
-            + (" (default 0.35)" if name in ("residency", "loss") else ""))
-        rounds = {"queries": 3, "residency": 4, "loss": 6, "waiting": 5}[name]
+            + (f" (default {SHARES[name]})" if name in SHARES else ""))
+        rounds = {"queries": 3, "residency": 4, "loss": 6, "waiting": 10}[name]
         add("--rounds", type=number(2, 1000), default=rounds, metavar="N",
             help=f"rounds of all queries (default {rounds})")
     if name in ("queries", "failures"):
@@ -61,7 +64,7 @@ def _add_options(parser, name):
 
 
 def _default_pool(name):
-    return "--pool-share" if name in ("residency", "loss") else "as the cluster was started"
+    return "--pool-share" if name in SHARES else "as the cluster was started"
 
 
 def _share(text):
@@ -85,10 +88,8 @@ def job_options(asked, cluster, root):
     if pool and share:
         sys.exit("--pool-size and --pool-share exclude each other")
     if not pool and not share:
-        if name in ("residency", "loss"):
-            share = 0.35
-        else:
-            pool = settings["pool_size"]
+        share = SHARES.get(name)
+        pool = None if share else settings["pool_size"]
     hdfs = cluster.state["hdfs"]
     if asked.hdfs and not hdfs:
         sys.exit("the cluster has no HDFS; dev/cluster start --hdfs starts one with it")

@@ -45,8 +45,27 @@ object Comparison {
    */
   def of(base: Seq[Double], other: Seq[Double]): Comparison = {
     val (a, b) = (base.map(math.log).toArray, other.map(math.log).toArray)
-    val difference = StatUtils.mean(a) - StatUtils.mean(b)
-    val (half, pValue) = if (a.length < 2 || b.length < 2) (Double.NaN, Double.NaN) else welch(a, b)
+    val found = if (a.length < 2 || b.length < 2) (Double.NaN, Double.NaN) else welch(a, b)
+    compared(base, other, found)
+  }
+
+  /**
+   * The same where each time has one of the other system that was taken beside it: by Student's
+   * t-test on the logarithms of their ratios, so that what hits both does not count as noise.
+   */
+  def paired(base: Seq[Double], other: Seq[Double]): Comparison = {
+    require(base.length == other.length, s"${base.length} times beside ${other.length}")
+    val ratios = base.zip(other).map { case (a, b) => math.log(a / b) }.toArray
+    compared(base, other, if (ratios.length < 2) (Double.NaN, Double.NaN) else student(ratios))
+  }
+
+  /** @param found half the width of the interval of the logarithm of the ratio, and the p-value */
+  private def compared(
+      base: Seq[Double],
+      other: Seq[Double],
+      found: (Double, Double)): Comparison = {
+    val (half, pValue) = found
+    val difference = math.log(Statistics.geometricMean(base) / Statistics.geometricMean(other))
     val (ratio, low, high) =
       (math.exp(difference), math.exp(difference - half), math.exp(difference + half))
     Comparison(
@@ -66,9 +85,7 @@ object Comparison {
   def times(what: String, system: String, seconds: Seq[Double]): Times = {
     val logs = seconds.map(math.log).toArray
     val mean = StatUtils.mean(logs)
-    val half =
-      if (logs.length < 2) Double.NaN
-      else quantile(logs.length - 1.0) * math.sqrt(StatUtils.variance(logs) / logs.length)
+    val half = if (logs.length < 2) Double.NaN else halfWidth(logs)
     Times(
       what,
       system,
@@ -82,12 +99,23 @@ object Comparison {
   private def quantile(freedom: Double): Double =
     new TDistribution(freedom).inverseCumulativeProbability(1 - Level / 2)
 
+  /** Half the width of the 95 % interval of the mean. */
+  private def halfWidth(values: Array[Double]): Double =
+    quantile(values.length - 1.0) * math.sqrt(StatUtils.variance(values) / values.length)
+
+  /** The same, and the p-value of the hypothesis that the mean is 0. */
+  private def student(values: Array[Double]): (Double, Double) =
+    if (StatUtils.variance(values) == 0) withoutNoise(StatUtils.mean(values) == 0)
+    else (halfWidth(values), new TTest().tTest(0, values))
+
+  /** Without noise any difference is one. */
+  private def withoutNoise(areEqual: Boolean): (Double, Double) = (0, if (areEqual) 1 else 0)
+
   /** Half the width of the 95 % interval of the difference of means, and the p-value. */
   private def welch(a: Array[Double], b: Array[Double]): (Double, Double) = {
     val (va, vb) = (StatUtils.variance(a) / a.length, StatUtils.variance(b) / b.length)
     if (va + vb == 0) {
-      // No noise at all: any difference is one.
-      (0.0, if (StatUtils.mean(a) == StatUtils.mean(b)) 1.0 else 0.0)
+      withoutNoise(StatUtils.mean(a) == StatUtils.mean(b))
     } else {
       // Welch and Satterthwaite's degrees of freedom.
       val freedom =
