@@ -13,24 +13,11 @@ typedef struct result {
 } result;
 
 static result replay(const trace *t, const char *policy, uint64_t capacity) {
-  oap_pool *pool;
-  oap_options options = {.capacity = capacity, .policy = policy};
-  if (oap_pool_open(&options, &pool) != 0) {
-    fprintf(stderr, "no pool with policy %s\n", policy);
-    exit(1);
-  }
+  oap_pool *pool = open_pool(policy, capacity);
   double bytes[2] = {0}, hits[2] = {0};
   for (size_t i = 0; i < t->count; i++) {
     const ask *a = &t->asks[i];
-    oap_key key = {.file_low = a->file, .row_group = a->row_group, .column = a->column};
-    oap_chunk chunk;
-    bool hit = oap_pool_pin(pool, &key, &chunk) == 0;
-    if (hit) {
-      oap_pool_unpin(pool, &chunk);
-    } else if (oap_pool_reserve(pool, &key, a->bytes, &chunk) == 0) {
-      oap_pool_publish(pool, &chunk);
-      oap_pool_unpin(pool, &chunk);
-    }
+    bool hit = serve(pool, a);
     if (i >= t->count / 4) { /* once warm */
       bytes[a->hot] += (double)a->bytes;
       hits[a->hot] += hit ? (double)a->bytes : 0;

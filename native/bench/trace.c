@@ -165,3 +165,27 @@ trace read_trace(const char *path) {
   fclose(file);
   return t;
 }
+
+oap_pool *open_pool(const char *policy, uint64_t capacity) {
+  oap_pool *pool;
+  oap_options options = {.capacity = capacity, .policy = policy};
+  if (oap_pool_open(&options, &pool) != 0) {
+    fprintf(stderr, "no pool of %llu bytes with policy %s\n", (unsigned long long)capacity,
+            policy == NULL ? "(default)" : policy);
+    exit(1);
+  }
+  return pool;
+}
+
+bool serve(oap_pool *pool, const ask *a) {
+  oap_key key = {.file_low = a->file, .row_group = a->row_group, .column = a->column};
+  oap_chunk chunk;
+  bool hit = oap_pool_pin(pool, &key, &chunk) == 0;
+  if (hit) {
+    oap_pool_unpin(pool, &chunk);
+  } else if (oap_pool_reserve(pool, &key, a->bytes, &chunk) == 0) {
+    oap_pool_publish(pool, &chunk);
+    oap_pool_unpin(pool, &chunk);
+  }
+  return hit;
+}

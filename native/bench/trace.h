@@ -3,6 +3,8 @@
 #ifndef OAP_TRACE_H
 #define OAP_TRACE_H
 
+#include "oap_pool.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +40,10 @@ trace recency_trace(const char *name);
  * between; now and then a report over the whole table; each day brings a partition. */
 trace query_trace(const char *name, unsigned partitions, unsigned reports);
 trace read_trace(const char *path);
+
+/* Ends the program where there is no such pool. */
+oap_pool *open_pool(const char *policy, uint64_t capacity);
+/* Pins what is asked for, or puts it where it is missing. Whether it was there. */
+bool serve(oap_pool *pool, const ask *a);
 
 #endif

@@ -1,11 +1,10 @@
 /* The capacity of a pool: how it changes, is touched in advance, and lies on the memory nodes. */
+#include "background.h"
 #include "pool.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -82,8 +81,7 @@ int oap_pool_resize(oap_pool *pool, uint64_t capacity) {
 static void *prefault(void *argument) {
   enum { STEP = 4 << 20 };
   oap_pool *pool = argument;
-  /* Who reads and writes chunks comes first. */
-  setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 19);
+  oap_background_stand_back();
   uint64_t done = 0; /* of each stripe */
   uint32_t stripe = 0;
   pthread_mutex_lock(&pool->resizing);
@@ -109,14 +107,9 @@ static void *prefault(void *argument) {
 }
 
 int oap_prefault_start(oap_pool *pool) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the program's own threads */
-  int error = pthread_create(&pool->prefault, NULL, prefault, pool);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  int error = oap_background_start(&pool->prefault, prefault, pool);
   pool->is_prefaulting = error == 0;
-  return -error;
+  return error;
 }
 
 void oap_prefault_stop(oap_pool *pool) {

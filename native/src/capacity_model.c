@@ -1,19 +1,16 @@
 /* The capacity model: see oap_capacity_model.h. Miniatures, what they hit, and the thread that
  * tells them what readers ask for. */
 #include "arena.h"
+#include "background.h"
 #include "event_queue.h"
 #include "miniature.h"
 #include "shard.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 /* Slots of a miniature, per percent of the pool's capacity that it has and at least. */
 #define SLOTS_PER_PERCENT 40
@@ -182,8 +179,7 @@ static void take_in_all(oap_capacity_model *model) {
 
 static void *run(void *argument) {
   oap_capacity_model *model = argument;
-  /* Who reads and writes chunks comes first. */
-  setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 19);
+  oap_background_stand_back();
   pthread_mutex_lock(&model->lock);
   while (!model->is_stopping) {
     take_in_all(model);
@@ -205,13 +201,7 @@ static int start(oap_capacity_model *model) {
   pthread_cond_init(&model->stopping, &monotonic);
   pthread_condattr_destroy(&monotonic);
   model->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the program's own threads */
-  int error = pthread_create(&model->thread, NULL, run, model);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return -error;
+  return oap_background_start(&model->thread, run, model);
 }
 
 static int open_tables(oap_capacity_model *model) {

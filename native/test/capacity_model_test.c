@@ -11,15 +11,7 @@ static const char *const policies[] = {"s3fifo", "generations", "lru"};
 
 enum { OWN = 3, FILES = 4, COLUMNS = 300 };
 
-#define CHECK_MODEL(model)                                                                         \
-  do {                                                                                             \
-    const char *fault_ = oap_capacity_model_validate(model);                                       \
-    if (fault_ != NULL) {                                                                          \
-      fprintf(stderr, "%s:%d: invalid with seed %llu: %s\n", __FILE__, __LINE__,                   \
-              (unsigned long long)check_seed, fault_);                                             \
-      abort();                                                                                     \
-    }                                                                                              \
-  } while (0)
+#define CHECK_MODEL(model) CHECK_NO_FAULT(oap_capacity_model_validate(model))
 
 typedef struct world {
   uint64_t random;

@@ -23,15 +23,18 @@ extern uint64_t check_seed;
     }                                                                                              \
   } while (0)
 
-#define CHECK_VALID(pool)                                                                          \
+/* Of what names a fault, or NULL. */
+#define CHECK_NO_FAULT(fault)                                                                      \
   do {                                                                                             \
-    const char *fault_ = oap_pool_validate(pool);                                                  \
+    const char *fault_ = (fault);                                                                  \
     if (fault_ != NULL) {                                                                          \
       fprintf(stderr, "%s:%d: invalid with seed %llu: %s\n", __FILE__, __LINE__,                   \
               (unsigned long long)check_seed, fault_);                                             \
       abort();                                                                                     \
     }                                                                                              \
   } while (0)
+
+#define CHECK_VALID(pool) CHECK_NO_FAULT(oap_pool_validate(pool))
 
 static inline uint64_t random_below(uint64_t *state, uint64_t bound) {
   return random_next(state) % bound;

@@ -53,17 +53,19 @@ private[spark] object Advice {
 
   /** For each executor that has a pool, and for all. */
   def of(reports: Seq[ExecutorReport]): Seq[Advice] = {
-    val byExecutor = for {
-      report <- reports
-      pool <- Option(report.pool)
-      estimates <- Option(pool.estimates)
-    } yield ofOne(report.executor, pool.capacityBytes, estimates)
-    byExecutor.flatten ++ together(byExecutor)
+    val each = byExecutor(reports)
+    each.flatten ++ sum(each)
   }
 
   /** For all executors together. */
   def together(reports: java.util.List[ExecutorReport]): java.util.List[Advice] =
-    of(reports.asScala.toSeq).filter(_.executor == All).asJava
+    sum(byExecutor(reports.asScala.toSeq)).asJava
+
+  private def byExecutor(reports: Seq[ExecutorReport]): Seq[Seq[Advice]] = for {
+    report <- reports
+    pool <- Option(report.pool)
+    estimates <- Option(pool.estimates)
+  } yield ofOne(report.executor, pool.capacityBytes, estimates)
 
   private def ofOne(
       executor: String,
@@ -78,7 +80,7 @@ private[spark] object Advice {
     }.toSeq
   }
 
-  private def together(byExecutor: Seq[Seq[Advice]]): Seq[Advice] =
+  private def sum(byExecutor: Seq[Seq[Advice]]): Seq[Advice] =
     if (byExecutor.isEmpty) Nil
     else {
       byExecutor.transpose.map(_.reduce((a, b) =>

@@ -45,8 +45,7 @@ object Comparison {
    */
   def of(base: Seq[Double], other: Seq[Double]): Comparison = {
     val (a, b) = (base.map(math.log).toArray, other.map(math.log).toArray)
-    val found = if (a.length < 2 || b.length < 2) (Double.NaN, Double.NaN) else welch(a, b)
-    compared(base, other, found)
+    compared(base, other, welch(a, b))
   }
 
   /**
@@ -56,7 +55,7 @@ object Comparison {
   def paired(base: Seq[Double], other: Seq[Double]): Comparison = {
     require(base.length == other.length, s"${base.length} times beside ${other.length}")
     val ratios = base.zip(other).map { case (a, b) => math.log(a / b) }.toArray
-    compared(base, other, if (ratios.length < 2) (Double.NaN, Double.NaN) else student(ratios))
+    compared(base, other, student(ratios))
   }
 
   /** @param found half the width of the interval of the logarithm of the ratio, and the p-value */
@@ -105,8 +104,12 @@ object Comparison {
 
   /** The same, and the p-value of the hypothesis that the mean is 0. */
   private def student(values: Array[Double]): (Double, Double) =
-    if (StatUtils.variance(values) == 0) withoutNoise(StatUtils.mean(values) == 0)
+    if (values.length < 2) Unknown
+    else if (StatUtils.variance(values) == 0) withoutNoise(StatUtils.mean(values) == 0)
     else (halfWidth(values), new TTest().tTest(0, values))
+
+  /** One run says nothing about noise. */
+  private val Unknown = (Double.NaN, Double.NaN)
 
   /** Without noise any difference is one. */
   private def withoutNoise(areEqual: Boolean): (Double, Double) = (0, if (areEqual) 1 else 0)
@@ -114,7 +117,8 @@ object Comparison {
   /** Half the width of the 95 % interval of the difference of means, and the p-value. */
   private def welch(a: Array[Double], b: Array[Double]): (Double, Double) = {
     val (va, vb) = (StatUtils.variance(a) / a.length, StatUtils.variance(b) / b.length)
-    if (va + vb == 0) {
+    if (a.length < 2 || b.length < 2) Unknown
+    else if (va + vb == 0) {
       withoutNoise(StatUtils.mean(a) == StatUtils.mean(b))
     } else {
       // Welch and Satterthwaite's degrees of freedom.
