@@ -134,7 +134,7 @@ object CachedParquetReaderFactory {
   /** Whether a task runs where the plan did not see it at all. */
   private def isAstray(partition: InputPartition): Boolean = partition match {
     case placed: PlacedPartition =>
-      isElsewhere(placed) && placed.alternative != SparkEnv.get.executorId
+      isElsewhere(placed) && !placed.alternatives.contains(SparkEnv.get.executorId)
     case _ => false
   }
 

@@ -53,7 +53,7 @@ private[spark] final class PartitionPlan(
     }
     // An executor takes its tasks in this order: first those that no other may take.
     tasks
-      .sortBy { case (role, task) => (role.alternative >= 0, -task.map(_.file.length).sum) }
+      .sortBy { case (role, task) => (role.alternatives.nonEmpty, -task.map(_.file.length).sum) }
       .zipWithIndex
       .map { case ((role, task), index) =>
         partition(index, role, task, placed.bearableWaitSeconds)
@@ -142,15 +142,15 @@ private[spark] final class PartitionPlan(
     val reloadSeconds = task.map(_.piece.wantedBytes).sum / rules.loadBytesPerSecond
     val longestWait = math.max(reloadSeconds, bearableWaitSeconds)
     val first = executors.lift(role.executor)
-    val second = executors.lift(role.alternative)
-    def locations = (first ++ second).toSeq
+    val others = role.alternatives.map(executors)
+    def locations = (first ++ others).toSeq
       .filter(e => waitSeconds(e.id) <= longestWait)
       .map(e => s"executor_${e.host}_${e.id}")
     new PlacedPartition(
       index,
       files,
       first.map(_.id).orNull,
-      second.map(_.id).orNull,
+      others.map(_.id).toArray,
       role.isGuest,
       isCold,
       () => locations)
@@ -175,8 +175,10 @@ private object PartitionPlan {
   private final case class Range(file: PartitionedFile, piece: Piece)
 
   /** What [[Placed]] says of a piece. */
-  private final case class Role(executor: Int, alternative: Int, isGuest: Boolean)
+  private final case class Role(executor: Int, alternatives: Seq[Int], isGuest: Boolean)
 
-  private implicit val roles: Ordering[Role] =
-    Ordering.by(role => (role.executor, role.alternative, role.isGuest))
+  private implicit val roles: Ordering[Role] = {
+    import scala.math.Ordering.Implicits.seqOrdering
+    Ordering.by(role => (role.executor, role.alternatives, role.isGuest))
+  }
 }

@@ -70,8 +70,8 @@ final case class Piece(
  * Where the pieces of a scan go, by their place in the array that was given.
  *
  * @param executors index of the executor that is to read the piece, or -1 for no preference
- * @param alternatives index of another one that may read it, should it have nothing else to do
- *     before the first one has a slot; or -1
+ * @param alternatives indices of others that may read it, should they have nothing else to do
+ *     before the first one has a slot
  * @param isGuest whether the piece belongs elsewhere or found no room: its chunks should be taken
  *     into that executor's pool only where they displace nothing
  * @param isLasting whether that executor is where it is to lie from now on, so that what others hold
@@ -81,7 +81,7 @@ final case class Piece(
  */
 final case class Placed(
     executors: Array[Int],
-    alternatives: Array[Int],
+    alternatives: Array[Seq[Int]],
     isGuest: Array[Boolean],
     isLasting: Array[Boolean],
     bearableWaitSeconds: Double)
@@ -89,7 +89,7 @@ final case class Placed(
 private[placement] object Placed {
   def nowhere(pieces: Int): Placed = Placed(
     Array.fill(pieces)(-1),
-    Array.fill(pieces)(-1),
+    Array.fill(pieces)(Nil),
     new Array[Boolean](pieces),
     new Array[Boolean](pieces),
     0)

@@ -6,18 +6,18 @@ import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFil
  * What one task reads, and where it is to run.
  *
  * @param executor id of the executor it belongs to; null when it may run anywhere
- * @param alternative id of another executor that may run it, should it have nothing else to do
- *     before the first one has a slot; null when there is none
+ * @param alternatives ids of other executors that may run it, should they have nothing else to do
+ *     before the first one has a slot
  * @param isGuest whether what it reads belongs elsewhere, so that it should displace nothing there
  * @param isCold whether no pool holds anything of it
- * @param locations asked on the driver when the task's stage is submitted: the locations of the two
- *     for Spark's scheduler, but for those that it is better not to wait for
+ * @param locations asked on the driver when the task's stage is submitted: the locations of all
+ *     these for Spark's scheduler, but for those that it is better not to wait for
  */
 final class PlacedPartition(
     index: Int,
     files: Array[PartitionedFile],
     val executor: String,
-    val alternative: String,
+    val alternatives: Array[String],
     val isGuest: Boolean,
     isCold: Boolean,
     @transient locations: () => Seq[String])

@@ -27,6 +27,9 @@ object Placement {
   /** A piece of which less than this share is missing stays where it is. */
   private[placement] val MuchMissing = 0.05
 
+  /** As many as copies of a block that file systems have: of more, none would wait less. */
+  private[placement] val MostAlternatives = 2
+
   /**
    * Places the pieces of one scan.
    *
@@ -133,7 +136,7 @@ final private class Placing(
     if (to >= 0) {
       loads.take(from, piece, held(piece, from), placed.isGuest(i))
       if (executors(from).waitSeconds > 0) {
-        placed.alternatives(i) = to
+        placed.alternatives(i) = Seq(to)
         placed.isLasting(i) = false
         loads.give(to, piece, held(piece, to), isGuest = true)
       } else
@@ -147,19 +150,21 @@ final private class Placing(
   }
 
   /**
-   * Names the next executor that holds as much of a piece, in a ring. When one is slow, its neighbour
-   * takes over some of its pieces, and the neighbour's some of the neighbour's in turn (chained
-   * declustering, Hsiao and DeWitt, 1990); and few different pairs make few and large tasks.
+   * Names the next executors that hold as much of a piece, in a ring. When one is slow, its
+   * neighbours take over some of its pieces, and theirs some of theirs in turn (chained
+   * declustering, Hsiao and DeWitt, 1990); and few different sets make few and large tasks.
    */
   def shareCopies(): Unit = if (rules.usesResidency)
-    for (i <- pieces.indices if places(i) >= 0 && placed.alternatives(i) < 0) {
+    for (i <- pieces.indices if places(i) >= 0) {
       val bytes = held(pieces(i), places(i))
       if (bytes > 0) {
-        val copies = pieces(i).holdings.iterator.filter(h =>
-          h.wantedBytes >= bytes && h.executor != places(i) && loads.isOpen(h.executor))
-        val next = copies.minByOption(h =>
-          Math.floorMod(h.executor - places(i), executors.length))
-        next.foreach(h => placed.alternatives(i) = h.executor)
+        val copies = pieces(i).holdings.iterator
+          .filter(h => h.wantedBytes >= bytes && loads.isOpen(h.executor))
+          .map(_.executor)
+          .filter(e => e != places(i) && !placed.alternatives(i).contains(e))
+          .toSeq.sortBy(e => Math.floorMod(e - places(i), executors.length))
+        placed.alternatives(i) =
+          (placed.alternatives(i) ++ copies).take(Placement.MostAlternatives)
       }
     }
 

@@ -145,9 +145,10 @@ class PartitionPlanSuite extends AnyFunSuite {
     report("2", holds(8, 0, 2))
     var waits = Map("1" -> 0.01)
     val planned = plan(thirds(6) ++ thirds(7) ++ thirds(8), waits.getOrElse(_, 0.0))
-    val (own, shared) = planned.partition(_.alternative == null)
+    val (own, shared) = planned.partition(_.alternatives.isEmpty)
     assert(own.forall(p => p.preferredLocations().length === 1))
-    assert(shared.nonEmpty && shared.forall(p => p.executor === "1" && p.alternative === "2"))
+    assert(shared.nonEmpty && shared.forall(p =>
+      p.executor === "1" && p.alternatives === Array("2")))
     assert(shared.map(_.index).min > own.map(_.index).max)
     assert(shared.map(_.preferredLocations().toSeq).toSet ===
       Set(Seq("executor_host1_1", "executor_host2_2")))
