@@ -15,6 +15,7 @@ import device
 import jobs
 import matrix
 import rounds
+from made_results import query, small_matrix
 
 
 def told(*words):
@@ -168,33 +169,6 @@ class Devices(unittest.TestCase):
             self.assertLess(time.monotonic() - begun, 1.5)
             self.assertTrue(limit.group.exists())
         self.assertFalse(limit.group.exists())
-
-
-def query(tenant, begun, seconds, name="q52"):
-    return {"query": name, "tenant": tenant, "begun": begun, "seconds": seconds, "fromPool": 3,
-            "fromFile": 1, "error": "", "difference": ""}
-
-
-def small_matrix():
-    """A result of two systems in four cells, as the job writes it."""
-    systems, ran, times, comparisons = [], [], [], []
-    for pool in (1.09, 0.5):
-        for load, tenants in ((1.0, 1), (2.0, 2)):
-            cell = {"pool": pool, "load": load, "size": 1.0, "busy": 1.0, "tenants": tenants}
-            names = [f"{name} pool {pool:.2f}, load {load:.2f}" for name in ("s", "s x")]
-            for name in names:
-                systems.append({"name": name, "cell": cell, "settings": {}})
-                ran += [{"system": name, "number": number, "repeat": 1, "seconds": 2.0,
-                            "queries": [query(t, 0, 1 + t) for t in range(tenants)]}
-                           for number in (0, 1)]
-                times.append({"what": "round", "system": name, "runs": 1, "median": 2.0, "mean": 2.0,
-                              "low": 1.0, "high": 3.0})
-            comparisons.append({"what": "round", "base": names[0], "other": names[1],
-                                "times": {"verdict": f"verdict of {pool} and {load}"}})
-    plan = {"scenario": "", "systems": [{"name": "s"}, {"name": "s x"}], "matrix": {
-        "kind": "memory", "pools": [1.09, 0.5], "loads": [1.0, 2.0], "sizes": [1.0], "busy": [1.0]}}
-    return {"plan": plan, "systems": systems, "rounds": ran, "times": times,
-            "comparisons": comparisons}
 
 
 class Fairness(unittest.TestCase):

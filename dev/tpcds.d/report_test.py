@@ -1,0 +1,209 @@
+"""Tests of the report's page and plots, which need matplotlib: dev/check gives it to them."""
+
+import contextlib
+import html.parser
+import io
+import json
+import pathlib
+import re
+import tempfile
+import unittest
+
+import bars
+import plots
+import report
+from made_results import compared, result, small_matrix
+
+
+class Page(html.parser.HTMLParser):
+    """What a page has: its text outside of figures, its tags and all that a browser would fetch."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.fetched, self.words, self.cells = [], [], "", {}
+        self._class, self._figure = None, ""
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        if not self._figure and tag in ("svg", "style"):
+            self._figure = tag
+        for key, value in attributes:
+            if key.split(":")[-1] in ("src", "href", "srcset", "data", "poster", "action"):
+                self._fetch(value)
+            if key == "class" and tag == "td":
+                self._class = value
+            if key not in ("d", "id", "class") and not key.startswith("xmlns"):
+                self._style(value or "")
+
+    def handle_endtag(self, tag):
+        if tag == self._figure:
+            self._figure = ""
+
+    def handle_data(self, data):
+        if not self._figure:
+            self.words += data
+        if self._class is not None:
+            self.cells.setdefault(self._class, []).append(data)
+            self._class = None
+        if self.tags[-1:] == ["style"]:
+            self._style(data)
+
+    def _style(self, text):
+        for found in re.findall(r"url\(([^)]*)\)", text):
+            self._fetch(found)
+        if "@import" in text:
+            self.fetched.append(text)
+
+    def _fetch(self, address):
+        if not address.startswith(("#", "data:")):
+            self.fetched.append(address)
+
+
+class Pages(unittest.TestCase):
+    def written(self, *results):
+        """The page and the summary of results, by way of files."""
+        with tempfile.TemporaryDirectory() as made:
+            folder = pathlib.Path(made)
+            for i, one in enumerate(results):
+                (folder / f"{i}.json").write_text(json.dumps(one), encoding="utf-8")
+            with contextlib.redirect_stdout(io.StringIO()) as said:
+                files = [folder / f"{i}.json" for i in range(len(results))]
+                self.assertEqual(report.write(files, folder / "new" / "out"), 0)
+            page, summary = said.getvalue().split()
+            self.assertEqual(pathlib.Path(page), folder / "new" / "out" / "report.html")
+            return (Page(pathlib.Path(page).read_text(encoding="utf-8")),
+                    pathlib.Path(summary).read_text(encoding="utf-8"))
+
+    def test_a_page_needs_nothing_else(self):
+        page, _ = self.written(result("fit-none"), small_matrix())
+        self.assertEqual(page.fetched, [])
+        self.assertEqual(set(page.tags) & {"script", "link", "iframe", "object", "embed", "img", "base"}, set())
+        self.assertIn("svg", page.tags)
+
+    def test_this_test_sees_what_a_page_would_fetch(self):
+        for text in ('<script src="a.js"></script>', '<link href="http://h/a.css">', '<img src="a.png">',
+                     '<style>p { background: url(http://h) }</style>', '<style>@import "a";</style>',
+                     '<p style="background: url(a.png)">'):
+            self.assertEqual(len(Page(text).fetched), 1, text)
+
+    def test_page_and_summary_say_what_was_measured_and_how(self):
+        lru = compared("small-lru", "small", 2, 1.8, 2.2, verdict="twice as fast")
+        model = compared("small-lru", "large-lru", 1, 0.9, 1.1, what="q52", verdict="of one query")
+        made = result("fit-none", ("small-lru", "small"), [lru, model])
+        page, summary = self.written(made)
+        for text in (page.words, summary):
+            for said in ("fit-none: scale 10, hdd storage", bars.summary([made], bars.judge([made])),
+                         "2.00 x (1.80 to 2.20)", "twice as fast", made["commands"][0], "slowed to 4 MB/s",
+                         "5 do; 2 applications of each system", "Linux x"):
+                self.assertIn(said, text)
+        self.assertIn("of one query", page.words)
+        self.assertIn("4.1.x", page.words)
+        self.assertEqual(page.cells["yes"], ["holds"])
+        self.assertNotIn("no", page.cells)
+
+    def test_results_of_dev_tpcds_run_and_of_a_matrix(self):
+        page, summary = self.written(result(systems=("spark", "oap")), small_matrix())
+        for text in (page.words, summary):
+            self.assertIn("Systems compared: scale 10", text)
+            self.assertIn("memory matrix: scale 10", text)
+            self.assertIn("verdict of 0.5 and 2.0", text)
+            self.assertIn("Fairness among tenants", text)
+            self.assertNotIn("What was to be reached", text)
+
+    def test_failures_are_on_top(self):
+        made = result()
+        made["rounds"][-1]["queries"][0]["error"] = "lost"
+        made["rounds"][-2]["queries"][0]["difference"] = "another row"
+        page, summary = self.written(made)
+        for text in (page.words, summary):
+            self.assertIn("1 queries FAILED, 1 gave OTHER ROWS", text)
+
+    def test_a_result_that_has_only_begun(self):
+        made = {**result("fit-none"), "rounds": [], "times": []}
+        page, summary = self.written(made)
+        self.assertNotIn("svg", page.tags)
+        self.assertIn("fit-none is not complete", page.words)
+        self.assertIn("fit-none is not complete", summary)
+        self.assertIn("| small | 0 MB | 0 |  |  |  |  |", summary)
+
+    def test_one_round_has_no_interval(self):
+        made = result(systems=("a", "b"), rounds=1, repeats=1)
+        nan = compared("a", "b", 1.0, "NaN", "NaN", runs=1, p="NaN")
+        for time in made["times"]:
+            time.update(low="NaN", high="NaN")
+        page, summary = self.written({**made, "comparisons": [nan]})
+        self.assertIn("2.00 s", page.words)
+        self.assertIn("| 2.00 s | 2.00 s |", summary)
+        self.assertNotRegex(page.words + summary, r"(?i)\bnan\b")
+
+    def test_what_is_no_result_is_named(self):
+        with tempfile.TemporaryDirectory() as made:
+            file = pathlib.Path(made) / "a.json"
+            for text in ("", "[]", '{"plan": {}}'):
+                file.write_text(text, encoding="utf-8")
+                with contextlib.redirect_stderr(io.StringIO()) as said:
+                    self.assertEqual(report.write([file], pathlib.Path(made) / "out"), 1)
+                self.assertIn(f"{file} is no result of dev/tpcds", said.getvalue())
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                self.assertEqual(report.write([file.parent / "b.json"], file.parent / "out"), 1)
+            self.assertIn("b.json", said.getvalue())
+            self.assertFalse((file.parent / "out").exists())
+
+    def test_tables_have_a_cell_for_each_heading(self):
+        made = result(comparisons=[compared("small", "large", 1, 1, 1),
+                                   compared("small", "large", 1, 1, 1, what="q52")])
+        for one in made["rounds"]:
+            one["sweeps"] = [{**one["queries"][0], "query": "sweep"}]
+        found = {heading: (header, rows) for heading, header, rows in report.tables(made)}
+        self.assertLessEqual({"Rounds", "What is significant", "By query", "Sweeps"}, set(found))
+        for heading, (header, rows) in found.items():
+            self.assertEqual({len(row) for row in rows}, {len(header)}, heading)
+        self.assertEqual(found["Sweeps"][1][0], ["small", "10", "1.00 s", "75.0 %", "75.0 %"])
+        self.assertEqual(found["Rounds"][1][0], [
+            "small", "0 MB", "10", "2.00 s", "2.00 s (1.00 to 4.00)", "75.0 %", "1.00 of mean"])
+
+
+class Plots(unittest.TestCase):
+    def drawn(self, svg):
+        self.assertTrue(svg.startswith("<svg") and svg.rstrip().endswith("</svg>"), svg[:80])
+        self.assertIn('role="img" aria-label=', svg)
+
+    def test_all_where_there_is_all(self):
+        made = result("fit-none")
+        for draw in (plots.rounds, plots.queries, plots.hits, plots.bandwidth):
+            self.drawn(draw(made))
+        self.drawn(plots.cells(small_matrix()))
+        self.drawn(plots.scaling([made, {**made, "neededBytes": 400}]))
+
+    def test_no_bytes_no_share_of_them(self):
+        made = result(systems=("spark",))
+        for one in made["rounds"]:
+            for q in one["queries"]:
+                q.update(fromPool=0, fromFile=0)
+        self.assertIsNone(plots.hits(made))
+
+    def test_no_samples_no_bandwidth(self):
+        made = result()
+        for one in made["rounds"]:
+            one["samples"] = one["samples"] if one["number"] == 0 else []
+        self.assertIsNone(plots.bandwidth(made))
+
+    def test_one_size_of_the_pool_is_no_scaling(self):
+        made = result("fit-none")
+        self.assertIsNone(plots.scaling([made]))
+        self.assertIsNone(plots.scaling([]))
+        self.assertIsNone(plots.scaling([{**made, "neededBytes": 0}] * 2))
+
+    def test_rates_are_of_the_time_between_samples(self):
+        samples = [{"second": second, "fromFile": mega * 1e6} for second, mega in ((1, 2), (1.01, 2.5), (3, 8))]
+        self.assertEqual(plots._rates(samples, "fromFile"), ([0, 1, 3], [2, 3, 3]))
+
+    def test_whiskers_end_where_the_interval_does(self):
+        nan = float("nan")
+        times = [{"mean": 2, "low": 1.5, "high": 3}, {"mean": 2, "low": nan, "high": nan}]
+        self.assertEqual(plots._errors(times), [[0.5, 0], [1, 0]])
+
+
+if __name__ == "__main__":
+    unittest.main()
