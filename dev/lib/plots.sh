@@ -2,7 +2,7 @@
 
 readonly MATPLOTLIB="matplotlib==3.9.4"
 
-# Sets PLOTS_PYTHON: a Python with matplotlib from PyPI, installed once into the checkout. A finished
+# Sets and exports PLOTS_PYTHON: a Python with matplotlib from PyPI, installed once into the checkout. A finished
 # installation has the file "complete".
 use_plots() {
   local folder="$OAP_ROOT/.cache/plots-${MATPLOTLIB#*==}"
@@ -13,5 +13,5 @@ use_plots() {
       "$folder/bin/pip" install --quiet --disable-pip-version-check "$MATPLOTLIB" >&2 &&
       touch "$folder/complete" || return 1
   fi
-  PLOTS_PYTHON="$folder/bin/python"
+  export PLOTS_PYTHON="$folder/bin/python"
 }

@@ -1,6 +1,8 @@
 """What the scenarios have to reach, and whether results show that they do."""
 
-from rounds import slowest_over_mean
+import math
+
+from rounds import counts, slowest_over_mean
 
 HEADER = ["scenario", "what", "bar", "measured (95 % interval)", "verdict"]
 
@@ -13,16 +15,23 @@ AT_LEAST = (
 )
 SLOWEST_TENANT = 1.5
 MODEL_APART = 1.246
+# Equal is only what is known well enough: else the noisier the rounds, the more equal all would be.
+EQUAL_WITHIN = 1.1
+# RunsForAClaim of Comparison.scala.
+ROUNDS_FOR_A_CLAIM = 10
+TOO_FEW = "too few rounds"
 
 
 def ratio(result, slow, fast):
-    """How many times as fast: (ratio, low, high) with its 95 % interval; None when not measured."""
+    """How many times as fast: (ratio, low, high, rounds) with its 95 % interval and the rounds of the
+    system that has fewer; None when not measured."""
     for c in result["comparisons"]:
         t = c["times"]
+        runs = min(t["baseRuns"], t["otherRuns"])
         if c["what"] == "round" and (c["base"], c["other"]) == (slow, fast):
-            return t["ratio"], t["low"], t["high"]
+            return t["ratio"], t["low"], t["high"], runs
         if c["what"] == "round" and (c["base"], c["other"]) == (fast, slow):
-            return 1 / t["ratio"], 1 / t["high"], 1 / t["low"]
+            return 1 / t["ratio"], 1 / t["high"], 1 / t["low"], runs
     return None
 
 
@@ -38,33 +47,43 @@ def _rows(result):
     for name, what, slow, fast, bar in AT_LEAST:
         found = ratio(result, slow, fast) if name == scenario else None
         if found:
-            verdict = "holds" if found[1] >= bar else "not certain" if found[2] >= bar else "does not hold"
-            yield [name, what, f"at least {bar:g} x", _said(found), verdict]
+            yield [name, what, f"at least {bar:g} x", _said(found),
+                   _verdict(found, holds=found[1] >= bar, fails=found[2] < bar)]
     if scenario == "fit-both":
         found = ratio(result, "small", "large")
         if found:
-            equal = found[1] <= 1 <= found[2]
-            yield [scenario, "the two pools equal within noise", "no significant difference",
-                   _said(found), "holds" if equal else "does not hold"]
+            _, low, high, _ = found
+            yield [scenario, "the two pools equal within noise",
+                   f"no significant difference, interval within {EQUAL_WITHIN:g} x either way", _said(found),
+                   _verdict(found, holds=1 / EQUAL_WITHIN <= low <= 1 <= high <= EQUAL_WITHIN,
+                            fails=not low <= 1 <= high)]
         found = ratio(result, "large-pmem-model", "small")
         if found:
-            verdict = ("holds" if found[2] <= MODEL_APART else
-                       "not certain" if found[1] <= MODEL_APART else "does not hold")
             yield [scenario, "MODEL: DRAM over persistent memory", f"at most {MODEL_APART:g} x",
-                   _said(found), verdict]
+                   _said(found), _verdict(found, holds=found[2] <= MODEL_APART, fails=found[1] > MODEL_APART)]
     tenants = result["plan"]["tenants"]
     if tenants > 1 and not result["plan"]["deal"]:
         for system in result["systems"]:
             worst = [slowest_over_mean(r) for r in result["rounds"]
-                     if r["system"] == system["name"] and r["number"] > 0]
+                     if r["system"] == system["name"] and counts(r)]
             if worst:
+                # One round is enough to see that it does not hold.
+                few = len(worst) < ROUNDS_FOR_A_CLAIM
                 yield [scenario or "run", f"{tenants} tenants, {system['name']}: slowest over mean",
                        f"at most {SLOWEST_TENANT:g} in any round", f"{max(worst):.2f}",
-                       "holds" if max(worst) <= SLOWEST_TENANT else "does not hold"]
+                       "does not hold" if max(worst) > SLOWEST_TENANT else TOO_FEW if few else "holds"]
+
+
+def _verdict(found, *, holds, fails):
+    if found[-1] < ROUNDS_FOR_A_CLAIM:
+        return TOO_FEW
+    return "holds" if holds else "does not hold" if fails else "not certain"
 
 
 def _said(found):
-    return "{:.2f} x ({:.2f} to {:.2f})".format(*found)
+    middle, low, high, _ = found
+    interval = "" if math.isnan(low) else f" ({low:.2f} to {high:.2f})"
+    return f"{middle:.2f} x{interval}"
 
 
 def called(plan):
@@ -97,6 +116,6 @@ def _short(result):
     name = called(plan)
     if len(runs) < len(result["systems"]) or min(runs) < plan["rounds"] * plan["repeats"]:
         return f"{name} is not complete."
-    if min(runs) < 10:
+    if min(runs) < ROUNDS_FOR_A_CLAIM:
         return f"{name} has {min(runs)} rounds of a system; ten are the least for a claim."
     return ""

@@ -42,10 +42,29 @@ class Bars(unittest.TestCase):
              "2.00 x (1.25 to 2.50)", "not certain"]])
         self.assertEqual({len(row) for row in bars.judge([made])}, {len(bars.HEADER)})
 
-    def test_pools_that_are_to_be_equal(self):
-        for low, high, verdict in ((0.95, 1.05, "holds"), (1.01, 1.05, "does not hold"),
-                                   (0.95, 0.99, "does not hold")):
+    def test_equal_is_no_difference_and_little_noise(self):
+        for low, high, verdict in ((0.95, 1.05, "holds"), (0.91, 1, "holds"), (1, 1.1, "holds"),
+                                   (1.01, 1.05, "does not hold"), (0.95, 0.99, "does not hold"),
+                                   (0.95, 1.11, "not certain"), (0.9, 1.05, "not certain"),
+                                   (0.1, 10, "not certain")):
             self.assertEqual(one("fit-both", "small", "large", 1, low, high), verdict, (low, high))
+            self.assertEqual(one("fit-both", "large", "small", 1, 1 / high, 1 / low), verdict)
+
+    def test_fewer_rounds_than_ten_carry_no_claim(self):
+        for few in ({"other_runs": 9}, {"base_runs": 9}):
+            for scenario, slow, fast, *interval in (
+                ("fit-large-only", "small-lru", "large", 90, 80, 100),
+                ("fit-large-only", "small-lru", "large", 2, 1, 3),
+                ("fit-both", "small", "large", 1, 0.99, 1.01),
+                ("fit-both", "large-pmem-model", "small", 1, 0.99, 1.01),
+            ):
+                self.assertEqual(one(scenario, slow, fast, *interval, **few), "too few rounds")
+                self.assertEqual(one(scenario, fast, slow, *interval, **few), "too few rounds")
+
+    def test_one_round_each_has_no_interval(self):
+        nan = float("nan")
+        made = result("fit-none", comparisons=[compared("small-lru", "small", 2, nan, nan, base_runs=1)])
+        self.assertEqual(bars.judge([made])[0][-2:], ["2.00 x", "too few rounds"])
 
     def test_the_modelled_medium_is_a_model_and_at_most_so_far_behind(self):
         for low, high, verdict in ((1.1, 1.246, "holds"), (1.1, 1.25, "not certain"),
@@ -94,10 +113,19 @@ class Tenants(unittest.TestCase):
             self.assertEqual(bars.judge([self.made(last)]), [
                 ["run", "2 tenants, oap: slowest over mean", "at most 1.5 in any round", said, verdict]])
 
-    def test_warm_up_decides_nothing(self):
-        made = self.made(4)
-        made["rounds"][-1]["number"] = 0
-        self.assertEqual(bars.judge([made])[0][-2:], ["1.00", "holds"])
+    def test_warm_up_and_rounds_that_failed_decide_nothing(self):
+        warm_up, failed = self.made(4), self.made(4)
+        warm_up["rounds"][-1]["number"] = 0
+        failed["rounds"][-1]["queries"][0]["error"] = "lost"
+        for made in (warm_up, failed):
+            made["rounds"].append(made["rounds"][-2])
+            self.assertEqual(bars.judge([made])[0][-2:], ["1.00", "holds"])
+
+    def test_fewer_rounds_than_ten_hold_nothing_and_one_can_fail(self):
+        for last, verdict in ((1, "too few rounds"), (4, "does not hold")):
+            made = self.made(last)
+            del made["rounds"][1]
+            self.assertEqual(bars.judge([made])[0][-1], verdict)
 
     def test_one_tenant_or_queries_dealt_out_say_nothing_of_fairness(self):
         self.assertEqual(bars.judge([result(systems=("oap",))]), [])

@@ -25,10 +25,11 @@ def system(name, **settings):
         "slowdown": 1, "medium": "", "cell": None}
 
 
-def compared(base, other, ratio, low, high, *, what="round", runs=10, p=0.5, verdict="a verdict"):
+def compared(base, other, ratio, low, high, *, what="round", base_runs=10, other_runs=10, p=0.5,
+             verdict="a verdict"):
     return {"what": what, "base": base, "other": other, "times": {
-        "baseRuns": runs, "otherRuns": runs, "ratio": ratio, "low": low, "high": high, "pValue": p,
-        "verdict": verdict}}
+        "baseRuns": base_runs, "otherRuns": other_runs, "ratio": ratio, "low": low, "high": high,
+        "pValue": p, "verdict": verdict}}
 
 
 def timed(what, name, runs, mean=2.0):

@@ -129,7 +129,7 @@ class Pages(unittest.TestCase):
 
     def test_one_round_has_no_interval(self):
         made = result(systems=("a", "b"), rounds=1, repeats=1)
-        nan = compared("a", "b", 1.0, "NaN", "NaN", runs=1, p="NaN")
+        nan = compared("a", "b", 1.0, "NaN", "NaN", base_runs=1, other_runs=1, p="NaN")
         for time in made["times"]:
             time.update(low="NaN", high="NaN")
         page, summary = self.written({**made, "comparisons": [nan]})
