@@ -2,7 +2,8 @@
 
 import math
 
-from rounds import counts, slowest_over_mean
+import applications
+from rounds import counts, number_of, slowest_over_mean
 
 HEADER = ["scenario", "what", "bar", "measured (95 % interval)", "verdict"]
 
@@ -86,6 +87,19 @@ def _said(found):
     return f"{middle:.2f} x{interval}"
 
 
+def by_chance(comparisons):
+    """What many comparisons at once are worth, in sentences; empty for fewer than two."""
+    found = [p for p in (c["times"]["pValue"] for c in comparisons) if not math.isnan(p)]
+    if len(found) < 2:
+        return ""
+    level = 0.05 / len(found)
+    significant = sum(p < 0.05 for p in found)
+    return (f"{len(found)} comparisons, each tested at 5 %: if all were equal, {0.05 * len(found):.2g} of them "
+            f"would be called different by chance. {significant} of them {'is' if significant == 1 else 'are'} "
+            f"called different, {sum(p < level for p in found)} with p below {level:.2g}, which leaves 5 % for "
+            "any mistake among all of them (Bonferroni).")
+
+
 def called(plan):
     """What was measured, in a word or two."""
     matrix = plan.get("matrix")
@@ -98,14 +112,15 @@ def summary(results, judged):
     ran = [q for result in results for r in result["rounds"] for q in r["queries"] + r.get("sweeps", [])]
     failed = sum(1 for q in ran if q["error"])
     other = sum(1 for q in ran if q["difference"])
-    said = [f"{rounds} rounds of queries in {len(results)} comparisons."]
+    said = [f"{number_of(rounds, 'round')} of queries in {number_of(len(results), 'comparison')}."]
     said.append("All queries ran and gave the same rows in all systems." if failed + other == 0
-                else f"{failed} queries FAILED, {other} gave OTHER ROWS.")
-    short = [r for r in (_short(result) for result in results) if r]
-    said += short
+                else f"{number_of(failed, 'query', 'queries')} FAILED, {other} gave OTHER ROWS.")
+    for result in results:
+        said += [f"{called(result['plan'])} {words}." for words in (_short(result), applications.said(result))
+                 if words]
     if judged:
         held = sum(1 for row in judged if row[-1] == "holds")
-        said.append(f"Of {len(judged)} bars {held} hold.")
+        said.append(f"{held} of {number_of(len(judged), 'bar')} {'holds' if held == 1 else 'hold'}.")
     return " ".join(said)
 
 
@@ -113,9 +128,8 @@ def _short(result):
     """Says so when there are too few rounds for a claim, or rounds are left."""
     plan = result["plan"]
     runs = [t["runs"] for t in result["times"] if t["what"] == "round"]
-    name = called(plan)
     if len(runs) < len(result["systems"]) or min(runs) < plan["rounds"] * plan["repeats"]:
-        return f"{name} is not complete."
+        return "is not complete"
     if min(runs) < ROUNDS_FOR_A_CLAIM:
-        return f"{name} has {min(runs)} rounds of a system; ten are the least for a claim."
+        return f"has {number_of(min(runs), 'round')} of a system; ten are the least for a claim"
     return ""

@@ -167,17 +167,39 @@ class Summaries(unittest.TestCase):
     def test_too_few_rounds_are_said(self):
         said = bars.summary([result("fit-none", rounds=3, repeats=3)], [])
         self.assertIn("fit-none has 9 rounds of a system; ten are the least for a claim.", said)
-        matrix = small_matrix()
-        self.assertIn("memory matrix", bars.summary([matrix], []))
+        self.assertIn("memory matrix has 1 round of a system;", bars.summary([small_matrix()], []))
+
+    def test_one_is_not_many(self):
+        said = bars.summary([result(systems=("oap",), rounds=1, repeats=1)], [])
+        self.assertIn("1 round of queries in 1 comparison.", said)
+
+    def test_applications_that_say_less_than_their_rounds_seem_to(self):
+        self.assertIn("run has systems with one application only", bars.summary([result(repeats=1)], []))
+        made = result()
+        for one in made["rounds"]:
+            one["seconds"] *= one["repeat"] if one["system"] == "small" else 1
+        self.assertIn("run has 1 system whose applications differ", bars.summary([made], []))
 
     def test_bars_that_hold_are_counted(self):
         judged = [["", "", "", "", verdict] for verdict in ("holds", "not certain", "does not hold")]
-        self.assertIn("Of 3 bars 1", bars.summary([result()], judged))
+        self.assertIn("1 of 3 bars holds.", bars.summary([result()], judged))
+        self.assertIn("0 of 1 bar hold.", bars.summary([result()], judged[1:2]))
         self.assertNotIn("bars", bars.summary([result()], []))
 
     def test_names(self):
         self.assertEqual([bars.called(made["plan"]) for made in (result(), result("fit-none"), small_matrix())],
                          ["run", "fit-none", "memory matrix"])
+
+
+class ManyComparisons(unittest.TestCase):
+    def test_what_chance_finds_is_said(self):
+        nan = float("nan")
+        found = [compared("a", "b", 1, 1, 1, p=p) for p in (0.001, 0.02, 0.0499, 0.05, 0.7, nan)]
+        self.assertIn("5 comparisons, each tested at 5 %: if all were equal, 0.25 of them", bars.by_chance(found))
+        self.assertIn("3 of them are called different, 1 with p below 0.01,", bars.by_chance(found))
+
+    def test_one_comparison_is_what_it_says(self):
+        self.assertEqual(bars.by_chance([compared("a", "b", 1, 1, 1, p=0.04)]), "")
 
 
 if __name__ == "__main__":

@@ -6,10 +6,11 @@ import pathlib
 import statistics
 import sys
 
+import applications
 import bars
 import matrix
 import plots
-from rounds import counts, hit_share, mean, slowest_over_mean
+from rounds import counts, hit_share, mean, number_of, slowest_over_mean
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
@@ -73,7 +74,8 @@ def how(result):
     if plan.get("matrix"):
         what = matrix.how(result)
     else:
-        what = f"A round is {len(plan['queries'])} TPC-DS queries {tenants}.{needed} "
+        what = (f"A round is {number_of(len(plan['queries']), 'TPC-DS query', 'TPC-DS queries')} "
+                f"{tenants}.{needed} ")
     if plan.get("sweep"):
         every = {1: "each query"}.get(plan["sweep"]["every"], f"every {plan['sweep']['every']} queries")
         what += (f"After {every} all columns of {plan['sweep']['table']} are read, which is no part of "
@@ -86,9 +88,9 @@ def how(result):
         storage = (f"The kernel limits the disk of the data to {_storage(plan).split()[-2]} MB/s. The page "
                    f"cache was {'' if dropped else 'NOT '}emptied of the data before each round. ")
     return (
-        f"{what}Rounds are {plan['state']}: {plan['warmUps']} rounds of each application do not count, "
-        f"{plan['rounds']} do; {plan['repeats']} applications of each system, in random order "
-        f"(seed {plan['seed']}). "
+        f"{what}Rounds are {plan['state']}: each application has {number_of(plan['warmUps'], 'round')} to warm "
+        f"up and {number_of(plan['rounds'], 'round')} to measure; each system has "
+        f"{number_of(plan['repeats'], 'application')}, in random order (seed {plan['seed']}). "
         + storage
         + f"Data: {result['circumstances']['options'].get('layout', '')}.")
 
@@ -97,21 +99,40 @@ def tables(result):
     """(heading, header, rows) of each table of a result; what is no number is words."""
     if result["plan"].get("matrix"):
         yield from matrix.tables(result)
-        return
+    else:
+        yield from _tables(result)
+    differ = applications.rows(result)
+    if differ:
+        yield applications.HEADING, applications.HEADER, differ
+
+
+def _tables(result):
     yield "Rounds", ["system", "pool", "rounds", "median", "mean (95 % interval)", "from pool",
                      "slowest tenant"], [_row(result, s) for s in result["systems"]]
     verdicts = [[f"{c['other']} against {c['base']}", c["times"]["verdict"]]
-                for c in result["comparisons"] if c["what"] == "round"]
+                for c in _compared(result, "What is significant")]
     if verdicts:
         yield "What is significant", ["systems", "time of a round"], verdicts
     queries = [[c["what"], f"{c['other']} against {c['base']}", c["times"]["verdict"]]
-               for c in result["comparisons"]
-               if c["what"] != "round" and c["base"] == result["systems"][0]["name"]]
+               for c in _compared(result, "By query")]
     if queries:
         yield "By query", ["query", "systems", "time"], queries
     sweeps = [row for row in (_sweeps(result, s) for s in result["systems"]) if row]
     if sweeps:
         yield "Sweeps", ["system", "scans", "median", "from pool", "queries' bytes from pool"], sweeps
+
+
+def _compared(result, heading):
+    """The comparisons that the table with this heading lists."""
+    if heading == "By query":
+        first = result["systems"][0]["name"]
+        return [c for c in result["comparisons"] if c["what"] != "round" and c["base"] == first]
+    return [c for c in result["comparisons"] if c["what"] == "round" and heading == "What is significant"]
+
+
+def note(result, heading):
+    """What has to be known about the table with this heading, in sentences; mostly nothing."""
+    return applications.NOTE if heading == applications.HEADING else bars.by_chance(_compared(result, heading))
 
 
 def _sweeps(result, system):
@@ -170,6 +191,10 @@ def _table(header, rows):
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
+def _paragraph(text):
+    return [f"<p>{html.escape(text)}</p>"] if text else []
+
+
 def _figure(svg, caption):
     return f"<figure>{svg}<figcaption>{html.escape(caption)}</figcaption></figure>" if svg else ""
 
@@ -183,7 +208,7 @@ def _section(result):
     elif result["times"]:
         parts.append(_figure(plots.rounds(result), "Time of a round by system."))
     for heading, header, rows in tables(result):
-        parts += [f"<h3>{heading}</h3>", _table(header, rows)]
+        parts += [f"<h3>{heading}</h3>", _table(header, rows), *_paragraph(note(result, heading))]
         if heading == "By query":
             parts.append(_figure(plots.queries(result), "Mean time of each query, 95 % intervals."))
     if not is_matrix:
@@ -230,7 +255,8 @@ def _markdown(results):
         parts += [f"## {title(result)}", how(result)]
         for heading, header, rows in tables(result):
             if heading != "By query":
-                parts += [f"### {heading}", _markdown_table(header, rows)]
+                said = note(result, heading)
+                parts += [f"### {heading}", _markdown_table(header, rows), *([said] if said else [])]
         parts += ["### Commands", "\n".join(f"    {c}" for c in result["commands"])]
         machine = result["circumstances"]["machine"]
         parts.append(", ".join(f"{key}: {value}" for key, value in sorted(machine.items())))

@@ -95,7 +95,7 @@ class Pages(unittest.TestCase):
         for text in (page.words, summary):
             for said in ("fit-none: scale 10, hdd storage", bars.summary([made], bars.judge([made])),
                          "2.00 x (1.80 to 2.20)", "twice as fast", made["commands"][0], "slowed to 4 MB/s",
-                         "5 do; 2 applications of each system", "Linux x"):
+                         "5 rounds to measure; each system has 2 applications", "Linux x"):
                 self.assertIn(said, text)
         self.assertIn("of one query", page.words)
         self.assertIn("4.1.x", page.words)
@@ -111,13 +111,29 @@ class Pages(unittest.TestCase):
             self.assertIn("Fairness among tenants", text)
             self.assertNotIn("What was to be reached", text)
 
+    def test_claims_of_many_queries_come_with_what_chance_does(self):
+        found = [compared("small", "large", 1, 0.9, 1.1, what=what) for what in ("q19", "q52")]
+        made = result(comparisons=found)
+        self.assertIn("2 comparisons, each tested at 5 %", self.written(made)[0].words)
+        # The summary lists none of them.
+        self.assertNotIn("comparisons, each", self.written(made)[1])
+        for text in (self.written(small_matrix())[0].words, self.written(small_matrix())[1]):
+            self.assertIn("4 comparisons, each tested at 5 %", text)
+
+    def test_applications_are_shown_beside_each_other(self):
+        page, summary = self.written(result("fit-none"))
+        for text in (page.words, summary):
+            self.assertIn("2.00 s, 2.00 s", text)
+            self.assertIn("by permutation", text)
+        self.assertNotIn("Applications", self.written(result(rounds=1))[1])
+
     def test_failures_are_on_top(self):
         made = result()
         made["rounds"][-1]["queries"][0]["error"] = "lost"
         made["rounds"][-2]["queries"][0]["difference"] = "another row"
         page, summary = self.written(made)
         for text in (page.words, summary):
-            self.assertIn("1 queries FAILED, 1 gave OTHER ROWS", text)
+            self.assertIn("1 query FAILED, 1 gave OTHER ROWS", text)
 
     def test_a_result_that_has_only_begun(self):
         made = {**result("fit-none"), "rounds": [], "times": []}
@@ -156,7 +172,7 @@ class Pages(unittest.TestCase):
         for one in made["rounds"]:
             one["sweeps"] = [{**one["queries"][0], "query": "sweep"}]
         found = {heading: (header, rows) for heading, header, rows in report.tables(made)}
-        self.assertLessEqual({"Rounds", "What is significant", "By query", "Sweeps"}, set(found))
+        self.assertLessEqual({"Rounds", "What is significant", "By query", "Sweeps", "Applications"}, set(found))
         for heading, (header, rows) in found.items():
             self.assertEqual({len(row) for row in rows}, {len(header)}, heading)
         self.assertEqual(found["Sweeps"][1][0], ["small", "10", "1.00 s", "75.0 %", "75.0 %"])

@@ -8,6 +8,11 @@ def counts(record):
     return record["number"] > 0 and not any(q["error"] for q in ran)
 
 
+def number_of(count, one, more=None):
+    """1 round, 2 rounds."""
+    return f"{count} {one if count == 1 else more or one + 's'}"
+
+
 def hit_share(record):
     """Bytes from the pool over all bytes that scans took in a round; None where no pool was asked."""
     pool = sum(q["fromPool"] for q in record["queries"])
