@@ -90,7 +90,8 @@ class Rows(unittest.TestCase):
 
     def test_what_is_said_of_the_result(self):
         self.assertEqual(applications.said(measured(self.FIRST, self.FIRST)), "")
-        self.assertIn("1 system whose applications differ", applications.said(measured(self.FIRST, self.SECOND)))
+        differ = applications.said(measured(self.FIRST, self.SECOND))
+        self.assertIn("1 system whose applications differ", differ)
         self.assertIn("one application only", applications.said(measured(self.FIRST)))
         self.assertEqual(applications.said({**measured(self.FIRST), "rounds": []}), "")
 

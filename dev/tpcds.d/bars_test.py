@@ -195,8 +195,9 @@ class ManyComparisons(unittest.TestCase):
     def test_what_chance_finds_is_said(self):
         nan = float("nan")
         found = [compared("a", "b", 1, 1, 1, p=p) for p in (0.001, 0.02, 0.0499, 0.05, 0.7, nan)]
-        self.assertIn("5 comparisons, each tested at 5 %: if all were equal, 0.25 of them", bars.by_chance(found))
-        self.assertIn("3 of them are called different, 1 with p below 0.01,", bars.by_chance(found))
+        said = bars.by_chance(found)
+        self.assertIn("5 comparisons, each tested at 5 %: if all were equal, 0.25 of them", said)
+        self.assertIn("3 of them are called different, 1 with p below 0.01,", said)
 
     def test_one_comparison_is_what_it_says(self):
         self.assertEqual(bars.by_chance([compared("a", "b", 1, 1, 1, p=0.04)]), "")

@@ -1,6 +1,7 @@
 """The figures of the report, each as the text of an SVG element."""
 
 import io
+import itertools
 import math
 import re
 
@@ -190,18 +191,21 @@ def _rates(samples, key):
 
 
 def scaling(results):
-    """Time of a round by how large the pool is against what is needed; None with one result."""
+    """Time of a round by how large the pool is against what is needed; None where no system was
+    measured alike with two sizes. Results that were not measured alike have lines of their own."""
     lines = {}
     for result in results:
         for t in result["times"]:
             if t["what"] == "round" and result["neededBytes"]:
                 size = next(s for s in result["systems"] if s["name"] == t["system"])["settings"]
                 share = float(size["spark.oap.pool.size"]) * executors(result)
-                lines.setdefault(t["system"], []).append((share / result["neededBytes"], t))
-    if len(results) < 2 or not lines:
+                line = lines.setdefault((t["system"], *_alike(result)), [])
+                line.append((share / result["neededBytes"], t))
+    lines = {_line(key, lines): points for key, points in sorted(lines.items())}
+    if all(len({x for x, _ in points}) < 2 for points in lines.values()):
         return None
     figure, axes = plt.subplots(figsize=(7.5, 3.4))
-    for (name, points), colour in zip(sorted(lines.items()), COLOURS):
+    for (name, points), colour in zip(lines.items(), itertools.cycle(COLOURS)):
         points.sort(key=lambda point: point[0])
         times = [t for _, t in points]
         axes.errorbar([x for x, _ in points], [t["mean"] for t in times], yerr=_errors(times),
@@ -212,8 +216,25 @@ def scaling(results):
     axes.axvline(1, color="#888888", linestyle=":")
     axes.set_xlabel("pool over what the queries need (right of the dotted line all fits)")
     axes.set_ylabel("seconds for a round")
-    axes.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1))
+    axes.legend(ncols=1 if max(map(len, lines)) > 40 else 3, loc="lower center", bbox_to_anchor=(0.5, 1))
     return _svg(figure, "Time of a round by size of the pool")
+
+
+def _alike(result):
+    """All of a plan that a round takes longer or shorter for, in words, beside system and pool."""
+    plan = result["plan"]
+    found = result["circumstances"]
+    layout = found["options"].get("layout", "") + (", partitioned" if plan["partitioned"] else "")
+    return (f"scale {plan['scale']:g}", f"{plan['storage']} storage", plan["state"], layout,
+            f"queries {','.join(sorted(plan['queries']))}",
+            f"{plan['tenants']} tenants" + (", dealt out" if plan["deal"] else ""),
+            ", ".join(f"{key} {found['machine'].get(key)}" for key in ("processor", "taskSlots")))
+
+
+def _line(key, keys):
+    """How a line of the scaling plot is called: with what other lines have otherwise."""
+    name, *alike = key
+    return ", ".join([name, *(words for i, words in enumerate(alike, 1) if len({k[i] for k in keys}) > 1)])
 
 
 def executors(result):

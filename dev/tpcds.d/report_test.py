@@ -8,6 +8,7 @@ import pathlib
 import re
 import tempfile
 import unittest
+import unittest.mock
 
 import bars
 import plots
@@ -172,7 +173,8 @@ class Pages(unittest.TestCase):
         for one in made["rounds"]:
             one["sweeps"] = [{**one["queries"][0], "query": "sweep"}]
         found = {heading: (header, rows) for heading, header, rows in report.tables(made)}
-        self.assertLessEqual({"Rounds", "What is significant", "By query", "Sweeps", "Applications"}, set(found))
+        self.assertLessEqual({"Rounds", "What is significant", "By query", "Sweeps", "Applications"},
+                             set(found))
         for heading, (header, rows) in found.items():
             self.assertEqual({len(row) for row in rows}, {len(header)}, heading)
         self.assertEqual(found["Sweeps"][1][0], ["small", "10", "1.00 s", "75.0 %", "75.0 %"])
@@ -209,7 +211,38 @@ class Plots(unittest.TestCase):
         made = result("fit-none")
         self.assertIsNone(plots.scaling([made]))
         self.assertIsNone(plots.scaling([]))
-        self.assertIsNone(plots.scaling([{**made, "neededBytes": 0}] * 2))
+        self.assertIsNone(plots.scaling([made, made]))
+        self.assertIsNone(plots.scaling([{**made, "neededBytes": 0}, {**made, "neededBytes": 0}]))
+
+    def lines(self, *results):
+        """Name and points of each line of the scaling plot."""
+        found = []
+
+        def drawn(_, x, y, **how):
+            found.append((how["label"], x, y))
+
+        axes = plots.plt.Axes
+        with unittest.mock.patch.object(axes, "errorbar", drawn), unittest.mock.patch.object(axes, "legend"):
+            self.assertIsNotNone(plots.scaling(list(results)))
+        return found
+
+    def test_scaling_joins_what_was_measured_alike(self):
+        made = result("fit-none")
+        self.assertEqual(self.lines(made, {**made, "neededBytes": 400}),
+                         [("large", [0.5, 1], [2, 2]), ("small", [0.25, 0.5], [2, 2])])
+
+    def test_scaling_joins_nothing_else(self):
+        for change, words in (({"scale": 1.0}, "scale 1"), ({"storage": "s3"}, "s3 storage"),
+                              ({"tenants": 9}, "9 tenants"), ({"queries": ["q52"]}, "queries q52"),
+                              ({"partitioned": True}, "codec snappy, partitioned"),
+                              ({"state": "cold"}, "cold")):
+            both = [result("fit-none"), result("fit-none", **change)]
+            self.assertIsNone(plots.scaling([both[0], {**both[1], "neededBytes": 400}]))
+            more = [{**one, "neededBytes": 400} for one in both]
+            found = self.lines(*both, *more)
+            self.assertEqual(len(found), 4, words)
+            self.assertEqual({tuple(x) for _, x, _ in found}, {(0.5, 1), (0.25, 0.5)}, words)
+            self.assertIn(f"small, {words}", [label for label, _, _ in found])
 
     def test_rates_are_of_the_time_between_samples(self):
         samples = [{"second": second, "fromFile": mega * 1e6} for second, mega in ((1, 2), (1.01, 2.5), (3, 8))]
