@@ -35,11 +35,13 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
       id,
       _ => {
         val joined = new KnownExecutor(id)
+        joined.isLate = executors.values.asScala.exists(_.chunks > 0)
         slots.take(joined)
         changesOfSlots += 1
         losses.joined()
         joined
-      })
+      }
+    )
     executor.host = host
     executor.cores = cores
   }
@@ -153,7 +155,14 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
   private def known(): Seq[KnownExecutor] = executors.values.asScala.toSeq.sortBy(_.id)
 
   private def liveExecutor(e: KnownExecutor, now: Long): LiveExecutor =
-    LiveExecutor(e.id, e.host, e.cores, e.capacityBytes, e.usedBytes, e.plannedBytes(now))
+    LiveExecutor(
+      e.id,
+      e.host,
+      e.cores,
+      e.capacityBytes,
+      e.usedBytes,
+      e.plannedBytes(now),
+      isLate = e.isLate)
 
   private def giveUpSlot(executor: KnownExecutor): Unit = {
     slots.giveUp(executor)

@@ -119,6 +119,15 @@ final private[placement] class Loads(executors: Array[LiveExecutor], rules: Plac
     (pieces(executor) > cores(executor) || waits(executor) > 0) &&
       done(executor) > Loads.BoundOfHeld * meanWork
 
+  /**
+   * Whether an executor joined the others late and its pool has not filled as theirs have. Only
+   * where there is room for copies: in smaller pools they would displace what no other holds.
+   */
+  def hasLessThanItsPart(executor: Int): Boolean =
+    executors(executor).isLate && targetFill <= Loads.FillWithRoomForCopies &&
+      open(executor) && waits(executor) == 0 &&
+      fills(executor) < targetFill * capacities(executor)
+
   /** When a piece of so many seconds, which the executor has, would begin there as the last one. */
   def start(executor: Int, seconds: Double): Double = done(executor) - seconds / cores(executor)
 
@@ -180,6 +189,9 @@ private[placement] object Loads {
 
   /** A pool fuller than this share of its capacity displaces what it holds. */
   private val FullAt = 0.98
+
+  /** Of pools that are fuller on average some would be full with a copy of half of all. */
+  private val FillWithRoomForCopies = 0.5
 
   /** Work of one executor, as a multiple of the mean, beyond which it gets no more cold pieces. */
   private val BoundOfCold = 1.1

@@ -10,6 +10,7 @@ package io.oap.spark.placement
  * @param plannedBytes what plans have sent there that no report tells of yet
  * @param waitSeconds how much longer than on the executor that is free first a task is expected to
  *     wait for a slot there; infinite for an executor to be left out
+ * @param isLate whether others held something already when it joined
  */
 final case class LiveExecutor(
     id: String,
@@ -18,7 +19,8 @@ final case class LiveExecutor(
     capacityBytes: Long,
     usedBytes: Long,
     plannedBytes: Long = 0,
-    waitSeconds: Double = 0)
+    waitSeconds: Double = 0,
+    isLate: Boolean = false)
 
 /**
  * What an executor holds of a piece.

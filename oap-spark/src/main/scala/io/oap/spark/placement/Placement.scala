@@ -20,7 +20,8 @@ final case class PlacementRules(
  * or the one they were sent to before, or one that holds other columns of them. Executors with too
  * much of these give up some, where another would be done with them sooner; those that are busy,
  * nobody knows for how long, share some with the others. Then the cold ones, by rendezvous hashing
- * within limits of work and of what the pools take. What two executors hold, either may read.
+ * within limits of work and of what the pools take. What two executors hold, either may read; and
+ * one that joined others late may read what they hold, until it has its part.
  */
 object Placement {
 
@@ -50,6 +51,7 @@ object Placement {
       placing.setLimits()
       placing.relieveOverloaded()
       placing.placeCold()
+      placing.shareWithLate()
       placing.shareCopies()
       placed.copy(bearableWaitSeconds = placing.bearableWaitSeconds)
     }
@@ -148,6 +150,26 @@ final private class Placing(
     }
     to >= 0
   }
+
+  /**
+   * Lets executors that joined late take over pieces as long as the others have work meanwhile.
+   * What they read they keep, there is room, and hold it in the next scan.
+   */
+  def shareWithLate(): Unit = if (rules.usesResidency)
+    for (late <- executors.indices if loads.hasLessThanItsPart(late)) {
+      val heldFirst = pieces.indices
+        .filter(i => places(i) >= 0 && places(i) != late && placed.alternatives(i).isEmpty)
+        .sortBy(i => (-held(pieces(i), late), Mixing.mix(pieces(i).position), i))
+      for (i <- heldFirst) {
+        val (piece, from) = (pieces(i), places(i))
+        val thereDone = loads.finish(late, loads.seconds(piece, held(piece, late)))
+        if (thereDone < loads.finish(from, 0)) {
+          placed.alternatives(i) = Seq(late)
+          loads.take(from, piece, held(piece, from), placed.isGuest(i))
+          loads.give(late, piece, held(piece, late), isGuest = true)
+        }
+      }
+    }
 
   /**
    * Names the next executors that hold as much of a piece, in a ring. When one is slow, its

@@ -7,6 +7,7 @@ final private[placement] class KnownExecutor(val id: String) {
   var host = ""
   var cores = 1
   var isLive = true
+  var isLate = false
   var slot = -1
   var lastReport = 0L
   var capacityBytes = -1L

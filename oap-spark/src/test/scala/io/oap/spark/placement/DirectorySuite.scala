@@ -250,6 +250,15 @@ final class DirectorySuite extends AnyFunSuite {
     assert(expected == 0)
   }
 
+  test("an executor is late that joins when others hold something") {
+    val directory = withExecutors("1", "2")
+    report(directory, "1", 0, added(7, 0))
+    directory.executorJoined("3", "host", 4)
+    directory.executorJoined("2", "host", 4)
+    val executors = directory.scan(Nil, isCaseSensitive = true).executors
+    assert(executors.filter(_.isLate).map(_.id).toSeq == Seq("3"))
+  }
+
   test("the load rate is the average of the live executors that know theirs") {
     val directory = withExecutors("1", "2", "3")
     assert(directory.loadBytesPerSecond === None)
