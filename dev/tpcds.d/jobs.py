@@ -41,9 +41,11 @@ systems:
     --system spark
     --system small=oap,pool.size=512m,pool.policy=lru
     --system nvme=oap,pool.size=8g,pool.medium=file,pool.path=/mnt/nvme
-  Two more keys serve this tool: slowdown=1.25 makes each query that much longer, a known effect
+  Three more keys serve this tool: slowdown=1.25 makes each query that much longer, a known effect
   that the statistics have to find; medium=pmem adds what persistent memory would take longer
-  than DRAM for the bytes from the pool: a model, see tpcds/README.md.
+  than DRAM for the bytes from the pool: a model, see tpcds/README.md; tenants=9 is --tenants for
+  this system alone, with --deal, to compare queries at once with the same queries in a row:
+    --deal --system row=oap,tenants=1 --system nine=oap,tenants=9
 
 cold and warm:
   warm: rounds count after --warm-up others in the same application. cold: besides, pools are
@@ -128,6 +130,9 @@ def _add_measurement(add, name):
             "times and hits (one tenant)")
         add("--sweep-every", type=number(1, 1000), default=1, metavar="N",
             help="after every so many queries of a round (default 1)")
+    else:
+        add("--needed", type=size, metavar="SIZE",
+            help="bytes that the queries need, where no pool can hold all to measure them")
     if name != "matrix":
         tenants = 9 if name == "scenario" else 1
         add("--tenants", type=number(1, 1000), default=tenants, metavar="N",
@@ -198,9 +203,12 @@ def _system(text):
     medium = settings.pop("medium", "")
     if medium not in ("", "pmem") or (medium and kind != "oap"):
         raise argparse.ArgumentTypeError("medium is pmem, and only for oap")
+    tenants = settings.pop("tenants", "0")
+    if not re.fullmatch("0|[1-9][0-9]{0,2}", tenants):
+        raise argparse.ArgumentTypeError(f"tenants={tenants}: a number up to 999")
     full = {k if k.startswith("spark.") else f"spark.oap.{k}": v for k, v in settings.items()}
     return {"name": name or kind, "kind": kind, "settings": full, "slowdown": slowdown,
-            "medium": medium, "cell": None}  # fmt: skip
+            "medium": medium, "tenants": int(tenants), "cell": None}  # fmt: skip
 
 
 def systems(asked):
@@ -276,6 +284,7 @@ def request(asked, words, root):
             "tenants": getattr(asked, "tenants", 1),
             "deal": scenario or run and asked.deal,
             "sweep": {"table": asked.sweep, "every": asked.sweep_every} if run and asked.sweep else None,
+            "needed": _bytes(asked.needed) if getattr(asked, "needed", None) else 0,
             "matrix": _matrix(asked),
             "seed": _seed(asked),
         },
@@ -303,6 +312,8 @@ def _check(asked, root):
         fail("a cluster wants --conf spark.default.parallelism=N, the tasks that its executors run at a time")
     if getattr(asked, "sweep", "") and asked.tenants > 1:
         fail("--sweep wants one tenant: others' queries would run during the scan")
+    if any(one["tenants"] for one in getattr(asked, "system", [])) and not getattr(asked, "deal", False):
+        fail("tenants of a system wants dev/tpcds run --deal: else more tenants run more queries")
     if getattr(asked, "sweep", "") and asked.sweep_every > len(asked.queries):
         fail(f"--sweep-every: a round has {len(asked.queries)} queries")
     try:

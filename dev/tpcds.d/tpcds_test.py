@@ -44,6 +44,10 @@ class Options(unittest.TestCase):
             ("run --sweep nothing", "argument --sweep"),
             ("run --sweep item --tenants 2", "--sweep wants one tenant"),
             ("run --sweep item --sweep-every 10", "a round has 9 queries"),
+            ("run --system o=oap,tenants=x --deal", "tenants=x: a number up to 999"),
+            ("run --system o=oap,tenants=2", "wants dev/tpcds run --deal"),
+            ("matrix memory --system o=oap,tenants=2", "wants dev/tpcds run --deal"),
+            ("scenario fit-none --needed 0x", "argument --needed: '0x'"),
             ("run --system spark --system spark", "two systems have the name spark"),
             ("matrix tape", "argument MATRIX"),
             ("matrix load --load 0/3", "argument --load: '0/3'"),
@@ -76,6 +80,14 @@ class Options(unittest.TestCase):
         self.assertEqual((plan["sweep"], plan["matrix"]), ({"table": "item", "every": 1}, None))
         self.assertIsNone(told("run", "--sweep-every", "9")["plan"]["sweep"])
         self.assertEqual(plan["systems"][1]["settings"], {"spark.oap.pool.size": "1g"})
+
+    def test_tenants_of_a_system(self):
+        words = "run --deal --system row=oap,tenants=1 --system nine=oap,tenants=9 --system spark"
+        self.assertEqual([s["tenants"] for s in told(*words.split())["plan"]["systems"]], [1, 9, 0])
+
+    def test_needed_bytes_that_are_said(self):
+        self.assertEqual(told("scenario", "fit-none", "--needed", "2g")["plan"]["needed"], 2 << 30)
+        self.assertEqual(told("scenario", "fit-none")["plan"]["needed"], 0)
 
 
 def limit_or_skip(test, folder, rate):

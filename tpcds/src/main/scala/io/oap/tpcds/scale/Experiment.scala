@@ -26,7 +26,7 @@ final class Experiment(request: RunRequest, progress: Progress) {
 
   /** @return what there is at the end, all of it or what the time allowed */
   def run(): Result = {
-    var result = file.read(plan).getOrElse(begin())
+    var result = file.read(plan, request.revision).getOrElse(begin())
     result = result.copy(commands = (result.commands :+ request.command).distinct)
     for (repeat <- 1 to plan.repeats; system <- Experiment.order(plan, result.systems, repeat)) {
       val missing = (1 to plan.rounds).filterNot(Experiment.hasRun(result, system, repeat, _))
@@ -42,12 +42,7 @@ final class Experiment(request: RunRequest, progress: Progress) {
   private def begin(): Result =
     if (plan.scenario.isEmpty && plan.matrix.isEmpty) begin(plan.systems, 0, plan.systems.head)
     else {
-      val all = roomForAll()
-      val (needed, executors, slots) = use(all) { application =>
-        application.round(0, 0, show("measuring what the queries need", all, _))
-        (application.neededBytes, application.executors, application.slots)
-      }
-      if (needed == 0) throw new IllegalStateException("no pool held anything after all queries")
+      val (needed, executors, slots) = if (plan.needed > 0) asSaid() else measured()
       progress.say(f"The queries need ${needed / 1e6}%.1f MB in the pools of $executors executors.")
       val systems = plan.matrix match {
         case Some(matrix) => matrix.systems(plan.systems, needed, executors, slots)
@@ -56,11 +51,28 @@ final class Experiment(request: RunRequest, progress: Progress) {
       begin(systems, needed, systems.head)
     }
 
+  /** Bytes that the queries need, executors and task slots. */
+  private def asSaid(): (Long, Int, Int) = use(Experiment.Alone) { application =>
+    (plan.needed, application.executors, application.slots)
+  }
+
+  private def measured(): (Long, Int, Int) = {
+    val all = roomForAll()
+    use(all) { application =>
+      application.round(0, 0, show("measuring what the queries need", all, _))
+      val needed = application.neededBytes
+      if (needed == 0) throw new IllegalStateException("no pool held anything after all queries")
+      (needed, application.executors, application.slots)
+    }
+  }
+
   /** A pool takes chunks as they stand in files, so that none needs more than the files have. */
   private def roomForAll(): MeasuredSystem = {
-    val alone = MeasuredSystem("room-for-all", "spark", Map.empty, 1, "", None)
-    val bytes = use(alone)(_.fileBytes) + Experiment.LeastPool
-    alone.copy(kind = "oap", settings = Map("spark.oap.pool.size" -> bytes.toString))
+    val bytes = use(Experiment.Alone)(_.fileBytes) + Experiment.LeastPool
+    Experiment.Alone.copy(
+      name = "room-for-all",
+      kind = "oap",
+      settings = Map("spark.oap.pool.size" -> bytes.toString))
   }
 
   private def begin(
@@ -127,6 +139,7 @@ final class Experiment(request: RunRequest, progress: Progress) {
 
 object Experiment {
   private val LeastPool = 64L << 20
+  private val Alone = MeasuredSystem("alone", "spark", Map.empty, 1, "", 0, None)
 
   /** The systems of one repeat, in the order in which they run. */
   def order(plan: Plan, systems: Seq[MeasuredSystem], repeat: Int): Seq[MeasuredSystem] =

@@ -10,6 +10,7 @@ package io.oap.tpcds.scale
  * @param slowdown 1, or by how much each query is made longer: a known effect to test this tool with
  * @param medium empty, or the [[io.oap.tpcds.storage.ModelledMedium]] on which the pool is thought
  *     to lie
+ * @param tenants 0, or how many run queries at the same time here in place of the plan's number
  * @param cell its place in a [[Matrix]], where it belongs to one
  */
 final case class MeasuredSystem(
@@ -18,6 +19,7 @@ final case class MeasuredSystem(
     settings: Map[String, String],
     slowdown: Double,
     medium: String,
+    tenants: Int,
     cell: Option[Cell])
 
 /**
@@ -42,6 +44,8 @@ final case class Sweep(table: String, every: Int)
  * @param tenants how many run queries at the same time, each in a FAIR pool of its own
  * @param deal whether the queries of a round are dealt out to the tenants; else each runs them all
  * @param sweep a table that is read between the queries; its time is no part of theirs
+ * @param needed bytes that the queries need, where they are known; 0: a scenario and a matrix measure
+ *     them, in a pool that holds all
  * @param matrix in all cells of which the systems are measured; then tenants and pools are its own
  * @param seed of the order of systems and of queries
  */
@@ -60,6 +64,7 @@ final case class Plan(
     tenants: Int,
     deal: Boolean,
     sweep: Option[Sweep],
+    needed: Long,
     matrix: Option[Matrix],
     seed: Long) {
 
@@ -69,8 +74,10 @@ final case class Plan(
   def limitsDevice: Boolean = storage.startsWith("device:")
 
   /** As one of its systems carries it out. */
-  def of(system: MeasuredSystem): Plan = system.cell.fold(this) { cell =>
-    copy(tenants = cell.tenants, queries = cell.queriesOf(queries))
+  def of(system: MeasuredSystem): Plan = system.cell match {
+    case Some(cell) => copy(tenants = cell.tenants, queries = cell.queriesOf(queries))
+    case None if system.tenants > 0 => copy(tenants = system.tenants)
+    case None => this
   }
 }
 

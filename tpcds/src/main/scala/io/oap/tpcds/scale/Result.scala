@@ -159,9 +159,10 @@ final class ResultFile(path: Path) {
   /**
    * What is there already of a plan.
    *
-   * @throws io.oap.tpcds.Options.Rejected when the file holds the result of another plan
+   * @throws io.oap.tpcds.Options.Rejected when the file holds the result of another plan, or of
+   *     other sources: times of two versions would be taken for those of one
    */
-  def read(plan: Plan): Option[Result] = Option.when(Files.exists(path)) {
+  def read(plan: Plan, revision: String): Option[Result] = Option.when(Files.exists(path)) {
     val found =
       try Json.read(Files.readString(path), classOf[Result])
       catch {
@@ -171,6 +172,11 @@ final class ResultFile(path: Path) {
       }
     if (found.plan != plan) {
       throw new Options.Rejected(s"$path is the result of other options; --out names another file")
+    }
+    val measured = found.circumstances.options.getOrElse("revision", "unknown")
+    if (measured != revision) {
+      throw new Options.Rejected(
+        s"$path was measured with revision $measured, this is $revision; --out names another file")
     }
     found
   }

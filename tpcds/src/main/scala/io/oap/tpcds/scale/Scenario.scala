@@ -42,6 +42,7 @@ object Scenario {
       (more :+ ("spark.oap.pool.size" -> bytes.toString)).toMap,
       slowdown = 1,
       medium = "",
+      tenants = 0,
       cell = None)
 
   /**

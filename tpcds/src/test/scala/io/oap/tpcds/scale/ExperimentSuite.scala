@@ -31,7 +31,7 @@ class ExperimentSuite extends AnyFunSuite with BeforeAndAfterAll {
 
   private def system(name: String, kind: String, settings: (String, String)*) = {
     val pool = if (kind == "oap") Map("spark.oap.pool.size" -> "64m") else Map.empty[String, String]
-    MeasuredSystem(name, kind, pool ++ settings, 1, "", None)
+    MeasuredSystem(name, kind, pool ++ settings, 1, "", 0, None)
   }
 
   private def plan(systems: MeasuredSystem*): Plan = Plan(
@@ -49,6 +49,7 @@ class ExperimentSuite extends AnyFunSuite with BeforeAndAfterAll {
     tenants = 1,
     deal = false,
     sweep = None,
+    needed = 0,
     matrix = None,
     seed = 3
   )
@@ -110,7 +111,9 @@ class ExperimentSuite extends AnyFunSuite with BeforeAndAfterAll {
     val first = run(whole, "resumed")
     val cut = first.copy(rounds = first.rounds.dropRight(1))
     new ResultFile(file).write(cut)
-    assert(new ResultFile(file).read(whole).contains(cut))
+    assert(new ResultFile(file).read(whole, "r").contains(cut))
+    val other = intercept[Options.Rejected](new ResultFile(file).read(whole, "later"))
+    assert(other.getMessage.contains("with revision r, this is later"))
     val second = run(whole, "resumed")
     assert(second.rounds.take(cut.rounds.size) == cut.rounds)
     assert(second.rounds.drop(cut.rounds.size).map(_.number) == Seq(0, 2))
@@ -133,6 +136,17 @@ class ExperimentSuite extends AnyFunSuite with BeforeAndAfterAll {
     // They ran at the same time.
     assert(round.queries.map(_.begun).min < round.queries.map(_.ended).min)
     assert(round.queries.map(_.seconds).sum > round.seconds)
+  }
+
+  test("tenants of one system alone: the queries of a round are dealt out to them") {
+    val systems =
+      Seq(system("row", "oap").copy(tenants = 1), system("two", "oap").copy(tenants = 2))
+    val result = run(plan(systems: _*).copy(deal = true, rounds = 1), "dealt")
+    val tenants = result.rounds.groupMap(_.system)(_.queries.map(q => (q.query, q.tenant)).toSet)
+    assert(tenants("row").forall(_.map(_._2) == Set(0)))
+    assert(tenants("two").forall(_.map(_._2) == Set(0, 1)))
+    assert(tenants.values.flatten.forall(_.map(_._1) == Set("q52", "q42")))
+    assert(ResultTable.wrong(result).isEmpty)
   }
 
   test("a table swept between the queries is no part of them") {
@@ -196,6 +210,22 @@ class ExperimentSuite extends AnyFunSuite with BeforeAndAfterAll {
     new ResultFile(root.resolve("matrix")).write(cut)
     val again = run(small, "matrix")
     assert(again.rounds.take(6) == cut.rounds && again.rounds.count(_.number > 0) == 8)
+  }
+
+  test("a scenario makes its pools from the needed bytes that are said") {
+    val said = 60L << 20
+    val result = run(
+      plan().copy(scenario = "fit-both", needed = said, rounds = 1, tenants = 2, deal = true),
+      "scenario")
+    assert(result.neededBytes == said)
+    assert(result.systems.map(_.name) == Seq("large", "small-lru", "small", "large-pmem-model"))
+    val pools = result.systems.map(_.settings("spark.oap.pool.size").toLong)
+    assert(pools(0) > 1.6 * said && pools(1) >= said && pools(1) < 1.1 * said)
+    assert(pools == Seq(pools(0), pools(1), pools(1), pools(0)))
+    val counting = result.rounds.filter(_.counts)
+    assert(counting.map(_.system).toSet == result.systems.map(_.name).toSet)
+    assert(counting.forall(round => round.fromPool > 0 && round.fileBytes == 0))
+    assert(ResultTable.wrong(result).isEmpty)
   }
 
   test("an injected slowdown is found, and other rows are told") {

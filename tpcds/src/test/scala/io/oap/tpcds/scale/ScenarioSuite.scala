@@ -53,7 +53,7 @@ class ScenarioSuite extends AnyFunSuite {
     (1 to 9).map(n => s"q$n"),
     partitioned = false,
     "local",
-    Seq("a", "b", "c").map(MeasuredSystem(_, "spark", Map.empty, 1, "", None)),
+    Seq("a", "b", "c").map(MeasuredSystem(_, "spark", Map.empty, 1, "", 0, None)),
     "warm",
     1,
     5,
@@ -61,6 +61,7 @@ class ScenarioSuite extends AnyFunSuite {
     tenants = 4,
     deal = false,
     sweep = None,
+    needed = 0,
     matrix = None,
     seed = 7
   )
