@@ -15,6 +15,8 @@ AT_LEAST = (
     ("fit-none", "our policy over LRU in the large pool", "large-lru", "large", 1.66),
 )
 SLOWEST_TENANT = 1.5
+# Queries at once over the same ones in a row, by throughput.
+AT_ONCE = 0.9
 MODEL_APART = 1.246
 # Equal is only what is known well enough: else the noisier the rounds, the more equal all would be.
 EQUAL_WITHIN = 1.1
@@ -62,6 +64,7 @@ def _rows(result):
         if found:
             yield [scenario, "MODEL: DRAM over persistent memory", f"at most {MODEL_APART:g} x",
                    _said(found), _verdict(found, holds=found[2] <= MODEL_APART, fails=found[1] > MODEL_APART)]
+    yield from _at_once(result)
     tenants = result["plan"]["tenants"]
     if tenants > 1 and not result["plan"]["deal"]:
         for system in result["systems"]:
@@ -73,6 +76,21 @@ def _rows(result):
                 yield [scenario or "run", f"{tenants} tenants, {system['name']}: slowest over mean",
                        f"at most {SLOWEST_TENANT:g} in any round", f"{max(worst):.2f}",
                        "does not hold" if max(worst) > SLOWEST_TENANT else TOO_FEW if few else "holds"]
+
+
+def _at_once(result):
+    """Systems that differ in nothing but that the queries of a round are dealt out to more tenants."""
+    def alike(one):
+        return {k: v for k, v in one.items() if k not in ("name", "tenants")}
+
+    rows = [s for s in result["systems"] if result["plan"]["deal"] and s.get("tenants") == 1]
+    for row, many in ((r, m) for r in rows for m in result["systems"] if alike(m) == alike(r)):
+        found = ratio(result, row["name"], many["name"]) if many["tenants"] > 1 else None
+        if found:
+            yield [result["plan"]["scenario"] or "run",
+                   f"queries of {many['tenants']} tenants at once, {many['name']}, over the same in a row",
+                   f"at least {AT_ONCE:g} x", _said(found),
+                   _verdict(found, holds=found[1] >= AT_ONCE, fails=found[2] < AT_ONCE)]
 
 
 def _verdict(found, *, holds, fails):

@@ -133,6 +133,28 @@ class Tenants(unittest.TestCase):
         self.assertEqual(bars.judge([{**self.made(1), "rounds": []}]), [])
 
 
+class AtOnce(unittest.TestCase):
+    def made(self, low, high, **many):
+        found = result(systems=("row", "nine"), deal=True, comparisons=[compared("row", "nine", 1, low, high)])
+        for system, tenants in zip(found["systems"], (1, 9)):
+            system.update(tenants=tenants, settings={})
+        found["systems"][1].update(many)
+        return found
+
+    def test_as_many_queries_in_the_same_time(self):
+        for low, high, verdict in ((0.9, 1.2, "holds"), (0.89, 1.2, "not certain"), (0.5, 0.89, "does not hold")):
+            self.assertEqual(bars.judge([self.made(low, high)]), [
+                ["run", "queries of 9 tenants at once, nine, over the same in a row", "at least 0.9 x",
+                 f"1.00 x ({low:.2f} to {high:.2f})", verdict]])
+
+    def test_only_systems_that_differ_in_nothing_else(self):
+        self.assertEqual(bars.judge([self.made(1, 1, kind="other")]), [])
+        self.assertEqual(bars.judge([self.made(1, 1, tenants=1)]), [])
+        made = self.made(1, 1)
+        made["plan"]["deal"] = False
+        self.assertEqual(bars.judge([made]), [])
+
+
 class Summaries(unittest.TestCase):
     def test_all_is_well(self):
         said = bars.summary([result("fit-none")], [])
