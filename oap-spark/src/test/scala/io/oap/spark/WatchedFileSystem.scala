@@ -4,7 +4,7 @@ import java.io.InterruptedIOException
 import java.net.URI
 import java.util.concurrent.atomic.AtomicLong
 
-import org.apache.hadoop.fs.{FSDataInputStream, FSInputStream, Path, RawLocalFileSystem}
+import org.apache.hadoop.fs.{FileStatus, FSDataInputStream, FSInputStream, Path, RawLocalFileSystem}
 
 /** The local file system under the scheme `watched`: tests count, fail and delay its reads. */
 class WatchedFileSystem extends RawLocalFileSystem {
@@ -16,6 +16,11 @@ class WatchedFileSystem extends RawLocalFileSystem {
     WatchedFileSystem.opens.incrementAndGet()
     WatchedFileSystem.run(WatchedFileSystem.beforeOpen, path)
     new FSDataInputStream(new WatchedStream(super.open(path, bufferSize), path))
+  }
+
+  override def listStatus(path: Path): Array[FileStatus] = {
+    WatchedFileSystem.run(WatchedFileSystem.beforeList, path)
+    super.listStatus(path)
   }
 }
 
@@ -35,6 +40,9 @@ object WatchedFileSystem {
   /** The same for each read. */
   @volatile var beforeRead: Path => Unit = _ => ()
 
+  /** The same for each listing of a folder, on the thread that lists. */
+  @volatile var beforeList: Path => Unit = _ => ()
+
   /** Runs the body with something to happen before each read. */
   def beforeReads[T](action: Path => Unit)(body: => T): T = {
     beforeRead = action
@@ -47,6 +55,13 @@ object WatchedFileSystem {
     beforeOpen = action
     try body
     finally beforeOpen = _ => ()
+  }
+
+  /** The same for listings. */
+  def beforeLists[T](action: Path => Unit)(body: => T): T = {
+    beforeList = action
+    try body
+    finally beforeList = _ => ()
   }
 
   /** An interrupted wait of the test is to its reader what it is in a real file system. */

@@ -20,7 +20,10 @@ private[status] object FilePaths {
    *     other than Parquet files
    */
   def ofTable(session: SparkSession, table: String): Seq[String] =
-    ofPlan(session, table, session.table(table).queryExecution.analyzed)
+    ofPlan(
+      session,
+      table,
+      FileChecks.lookingAt(table)(session.table(table).queryExecution.analyzed))
 
   /** The same of a plan that reads a table of this name. */
   def ofPlan(session: SparkSession, table: String, analyzed: LogicalPlan): Seq[String] = {
@@ -32,19 +35,31 @@ private[status] object FilePaths {
   }
 
   /**
-   * A path as the user wrote it.
+   * A path as the user wrote it. There may be nothing, or nothing any more.
    *
-   * @throws org.apache.spark.sql.AnalysisException when there is nothing
+   * @throws org.apache.spark.sql.AnalysisException when it is empty, or the user may not look there
    */
   def ofPath(session: SparkSession, path: String): String = {
     if (path.trim.isEmpty) {
       throw StatusException.pathNotFound(path)
     }
-    val found = new Path(path)
-    if (!found.getFileSystem(hadoopConf(session)).exists(found)) {
+    FileChecks.isThere(path, hadoopConf(session))
+    qualified(session, new Path(path))
+  }
+
+  /**
+   * Finds fault with a path of which nothing is cached.
+   *
+   * @throws org.apache.spark.sql.AnalysisException when there is nothing, or no Parquet file
+   */
+  def checkHoldsParquet(session: SparkSession, path: String): Unit = {
+    val conf = hadoopConf(session)
+    if (!FileChecks.isThere(path, conf)) {
       throw StatusException.pathNotFound(path)
     }
-    qualified(session, found)
+    if (!FileChecks.holdsParquet(path, conf)) {
+      throw StatusException.noParquetFiles(path)
+    }
   }
 
   /** Where a relation of Parquet files lies; nothing for other relations. */

@@ -19,6 +19,27 @@ private[status] object StatusException {
   def pathNotFound(path: String): AnalysisException =
     new AnalysisException("PATH_NOT_FOUND", Map("path" -> path))
 
+  /**
+   * @param where a table or path as the user named it, or the file that was refused
+   * @param reason what the file system said
+   */
+  def noPermission(where: String, user: String, reason: String): AnalysisException = make(
+    "OAP_NO_PERMISSION",
+    "42501",
+    "The user <user> may not read <where>: <reason>. Grant this user the permission to list the " +
+      "folder and to read its files, or name what he may read.",
+    "user" -> user,
+    "where" -> where,
+    "reason" -> reason
+  )
+
+  /** @param where a table, a file or a folder */
+  def noParquetFiles(where: String): AnalysisException = make(
+    "OAP_NO_PARQUET_FILES",
+    "42K03",
+    "<where> is neither a Parquet file nor a folder with Parquet files. Name one.",
+    "where" -> where)
+
   def notParquet(table: String): AnalysisException = make(
     "OAP_NOT_PARQUET",
     "0A000",

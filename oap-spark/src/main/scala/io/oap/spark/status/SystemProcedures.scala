@@ -60,6 +60,10 @@ private[status] object SystemProcedures {
       }
       val answers =
         EveryExecutor.ask(session.sparkContext, Patience)(() => ExecutorCommands.clear(what))
+      // Nothing was done then, so this comes before nothing.
+      if (answers.forall { case (_, _, answer) => answer.exists(_.chunks == 0) }) {
+        text(input, 1).foreach(FilePaths.checkHoldsParquet(session, _))
+      }
       byExecutor("clear", answers)(
         SystemColumn("chunks", LongType, "column chunks dropped", of(_)(_.chunks)),
         SystemColumn("bytes", LongType, "their bytes", of(_)(_.bytes)),

@@ -40,14 +40,15 @@ private[spark] object Warming {
    * @param columns names as in a query; nothing stands for all
    * @param filter a condition as in WHERE
    * @throws org.apache.spark.sql.AnalysisException when there is no such table or column, the
-   *     filter is none, or the session does not read the table through the cache
+   *     filter is none, the user may not read the files, or the session does not read the table
+   *     through the cache
    */
   def table(
       session: SparkSession,
       table: String,
       columns: Option[Seq[String]],
       filter: Option[String]): Seq[Warmed] = {
-    val all = session.table(table)
+    val all = FileChecks.lookingAt(table)(session.table(table))
     val some = filter.fold(all)(all.where(_))
     val query = columns.fold(some)(names => some.select(names.map(col(_)): _*))
     run(session, table, query.asInstanceOf[classic.Dataset[_]].queryExecution)
@@ -55,7 +56,7 @@ private[spark] object Warming {
 
   /** Warms what a query reads of the table of this name. */
   def run(session: SparkSession, table: String, query: QueryExecution): Seq[Warmed] = {
-    FilePaths.ofPlan(session, table, query.analyzed)
+    FilePaths.ofPlan(session, table, FileChecks.lookingAt(table)(query.analyzed))
     if (query.analyzed.exists(_.expressions.exists(SubqueryExpression.hasSubquery(_)))) {
       throw StatusException.invalidArgument("warm", "filter", "a condition without subqueries")
     }
@@ -65,6 +66,7 @@ private[spark] object Warming {
         case readers: CachedParquetReaderFactory if readers.warming(true).isDefined => readers
         case _ => throw StatusException.notCached(table)
       })
+    scans.foreach(FileChecks.check(session, _))
     val answers = scans.zip(readers).flatMap { case (scan, factory) =>
       load(session, scan.planInputPartitions().toSeq, factory, Patience)
     }
