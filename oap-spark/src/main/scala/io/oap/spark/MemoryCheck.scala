@@ -14,6 +14,9 @@ import io.oap.cache.pool.{Medium, PoolOptions}
  * A process that goes over it is killed, long after it started.
  */
 private[spark] object MemoryCheck {
+  private val Overhead = "spark.executor.memoryOverhead"
+  private val DefaultFactor = 0.1
+  private val DefaultMinimum = 384L << 20
 
   /** A warning for the log if the memory of this process is too small. */
   def here(pool: PoolOptions, conf: SparkConf): Option[String] =
@@ -40,7 +43,8 @@ private[spark] object MemoryCheck {
    * @param limit bytes that the process may use
    * @param pool bytes of the pool
    * @param heap bytes that the heap may grow to
-   * @param conf tells what else Spark takes: off-heap memory, Python workers, overhead
+   * @param conf tells what else Spark takes: off-heap memory, Python workers, and the overhead, of
+   *     which the pool is a part
    */
   def warning(limit: Long, pool: Long, heap: Long, conf: SparkConf): Option[String] = {
     val offHeap =
@@ -51,8 +55,10 @@ private[spark] object MemoryCheck {
       }
     val python = conf.getSizeAsBytes("spark.executor.pyspark.memory", "0m")
     // What Spark reckons that a JVM takes besides its heap, when nothing is set.
-    val jvm = math.max((heap * 0.1).toLong, 384L << 20)
-    val others = heap + offHeap + python + jvm
+    val jvm = math.max((heap * DefaultFactor).toLong, DefaultMinimum)
+    // The overhead that is set has to hold the pool; what is left of it is taken by something.
+    val rest = math.max(jvm, overhead(heap, conf) - pool)
+    val others = heap + offHeap + python + rest
     if (pool + others <= limit) {
       None
     } else {
@@ -61,20 +67,39 @@ private[spark] object MemoryCheck {
         heap -> "heap",
         offHeap -> "off-heap memory",
         python -> "Python workers",
-        jvm -> "the JVM itself")
+        rest -> (if (rest == jvm) "the JVM itself" else "the rest of the overhead")
+      )
       val sum = parts.collect { case (bytes, what) if bytes > 0 => s"$what ${inMebibytes(bytes)}" }
+      Some(
+        s"The memory of this process is too small, it may be killed: ${sum.mkString(" + ")} = " +
+          s"${inMebibytes(pool + others)}, and it may use ${inMebibytes(limit)}. " +
+          advice(limit, pool, others, jvm, rest))
+    }
+  }
+
+  private def advice(limit: Long, pool: Long, others: Long, jvm: Long, rest: Long): String =
+    if (rest > jvm) {
+      s"Let it use more, or set $Overhead to less: ${inMebibytes(pool + jvm)} " +
+        "is enough for the pool and the JVM."
+    } else {
       val smaller =
         if (limit - others >= (1L << 20)) {
           s", or spark.oap.pool.size to at most ${(limit - others) >> 20}m"
         } else {
           ""
         }
-      Some(
-        s"The memory of this process is too small, it may be killed: ${sum.mkString(" + ")} = " +
-          s"${inMebibytes(pool + others)}, and it may use ${inMebibytes(limit)}. " +
-          s"Set spark.executor.memoryOverhead to at least ${inMebibytes(pool + jvm)}$smaller.")
+      s"Set $Overhead to at least ${inMebibytes(pool + jvm)}$smaller."
     }
-  }
+
+  /** What Spark asks a resource manager for besides the heap, off-heap memory and Python. */
+  private def overhead(heap: Long, conf: SparkConf): Long =
+    if (conf.contains(Overhead)) {
+      conf.getSizeAsMb(Overhead) << 20
+    } else {
+      math.max(
+        (heap * conf.getDouble(s"${Overhead}Factor", DefaultFactor)).toLong,
+        conf.getSizeAsMb("spark.executor.minMemoryOverhead", s"${DefaultMinimum >> 20}m") << 20)
+    }
 
   /** As a configuration value, rounded up. */
   private def inMebibytes(bytes: Long): String = s"${(bytes + (1L << 20) - 1) >> 20}m"

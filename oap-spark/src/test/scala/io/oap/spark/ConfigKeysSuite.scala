@@ -137,6 +137,41 @@ class MemoryCheckSuite extends AnyFunSuite {
     assert(MemoryCheck.warning(4 * GiB, GiB, GiB, conf) === None)
   }
 
+  /** What is needed with these settings for a pool of 8 GiB and a heap of 10 GiB. */
+  private def needed(settings: (String, String)*): Long = {
+    val conf = none.clone.setAll(settings)
+    def fits(limit: Long) = MemoryCheck.warning(limit, 8 * GiB, 10 * GiB, conf).isEmpty
+    val least = Iterator.iterate(18 * GiB)(_ + (64L << 20)).dropWhile(!fits(_)).next()
+    assert(!fits(least - 1), s"needed is no multiple of 64 MiB with $settings")
+    least
+  }
+
+  test("the overhead that is configured counts as Spark counts it, with the pool in it") {
+    val overhead = "spark.executor.memoryOverhead"
+    val factor = "spark.executor.memoryOverheadFactor"
+    val minimum = "spark.executor.minMemoryOverhead"
+    assert(needed() === 19 * GiB)
+    // As much as the pool and a JVM need, or less: the same.
+    assert(needed(overhead -> "9g") === 19 * GiB)
+    assert(needed(overhead -> "2g") === 19 * GiB)
+    assert(needed(overhead -> "12288") === 22 * GiB, "mebibytes, where there is no unit")
+    assert(needed(factor -> "0.9") === 19 * GiB)
+    assert(needed(factor -> "1.5") === 25 * GiB)
+    assert(needed(factor -> "1.5", overhead -> "10g") === 20 * GiB, "the factor is ignored then")
+    assert(needed(minimum -> "11g") === 21 * GiB)
+    assert(needed(minimum -> "11g", overhead -> "10g") === 20 * GiB)
+  }
+
+  test("of a large overhead it is said what is enough") {
+    val conf = none.clone.set("spark.executor.memoryOverhead", "4g")
+    val text = MemoryCheck.warning(5 * GiB, pool = GiB, heap = 2 * GiB, conf = conf).get
+    assert(
+      text === "The memory of this process is too small, it may be killed: column chunk pool " +
+        "1024m + heap 2048m + the rest of the overhead 3072m = 6144m, and it may use 5120m. Let " +
+        "it use more, or set spark.executor.memoryOverhead to less: 1408m is enough for the pool " +
+        "and the JVM.")
+  }
+
   test("no smaller pool is advised when there is room for none") {
     val text = MemoryCheck.warning(2 * GiB, pool = GiB, heap = 2 * GiB, conf = none).get
     assert(text.endsWith("Set spark.executor.memoryOverhead to at least 1408m."))
