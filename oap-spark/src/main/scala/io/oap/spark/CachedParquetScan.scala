@@ -129,8 +129,9 @@ final class CachedParquetScan(
   /** The partitions where their chunks are, if there is a choice. */
   private def placed(partitions: Array[InputPartition]): Array[InputPartition] = {
     val context = sparkSession.sparkContext
+    val mayBePlaced = tableRules.isPlaced && !context.isLocal && pushedAggregate.isEmpty
     CachedParquetScan.placementRules(conf) match {
-      case Some(rules) if !context.isLocal && pushedAggregate.isEmpty && partitions.nonEmpty =>
+      case Some(rules) if mayBePlaced && partitions.nonEmpty =>
         val files = partitions.toSeq.collect { case files: FilePartition => files }
         def bytes = files.flatMap(_.files).map(_.length + conf.filesOpenCostInBytes).sum
         val cluster = Cluster.of(context)

@@ -80,10 +80,23 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
     val settled = PushVariantIntoScan(SparkInternals.prunePartitions(plan))
     val joinKeys = new JoinKeys(settled, conf)
     val choice = TableChoice.of(conf)
+    val isPlaced = !hasBarrier(plan)
     settled.transform {
-      case relation: LogicalRelation => cachedV1(relation, joinKeys, choice).getOrElse(relation)
-      case relation: DataSourceV2Relation => cachedV2(relation, choice).getOrElse(relation)
+      case relation: LogicalRelation =>
+        cachedV1(relation, joinKeys, choice, isPlaced).getOrElse(relation)
+      case relation: DataSourceV2Relation =>
+        cachedV2(relation, choice, isPlaced).getOrElse(relation)
     }
+  }
+
+  /**
+   * Whether all tasks of some stage have to start at once: more of them than Spark would make may
+   * find too few slots, and one that waits for its executor stops all.
+   */
+  private def hasBarrier(plan: LogicalPlan): Boolean = plan.exists {
+    case pandas: MapInPandas => pandas.isBarrier
+    case arrow: MapInArrow => arrow.isBarrier
+    case _ => false
   }
 
   /** Turns the subqueries that were left alone; Spark's push-down has passed them already. */
@@ -98,7 +111,8 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
   private def cachedV1(
       relation: LogicalRelation,
       joinKeys: JoinKeys,
-      choice: TableChoice): Option[LogicalPlan] =
+      choice: TableChoice,
+      isPlaced: Boolean): Option[LogicalPlan] =
     relation.relation match {
       case files: HadoopFsRelation
           if isServed(relation, files) && areServed(files.schema, files.options) &&
@@ -123,7 +137,7 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
             files.schema,
             Some(V1Statistics(relation)),
             joinKeys.offered(relation).map(_.name).toSet,
-            rules(relation.catalogTable, files.location.rootPaths, files.options, choice)
+            rules(relation.catalogTable, files.location.rootPaths, files.options, choice, isPlaced)
           )
           DataSourceV2Relation(table, relation.output, None, None, options)
         }
@@ -134,10 +148,12 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
       table: Option[CatalogTable],
       paths: Seq[Path],
       options: Map[String, String],
-      choice: TableChoice): TableRules = TableRules(
+      choice: TableChoice,
+      isPlaced: Boolean): TableRules = TableRules(
     if (choice.isPinned(table, options)) Some(PinnedColumns.All)
     else PinnedTables.of(session.sparkContext).of(paths),
-    LimitedTables.of(session.sparkContext).isRead(table, paths)(refreshed)
+    LimitedTables.of(session.sparkContext).isRead(table, paths)(refreshed),
+    isPlaced
   )
 
   /** A table as the catalog knows it now, unless it is no more. */
@@ -163,7 +179,8 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
 
   private def cachedV2(
       relation: DataSourceV2Relation,
-      choice: TableChoice): Option[LogicalPlan] = relation.table match {
+      choice: TableChoice,
+      isPlaced: Boolean): Option[LogicalPlan] = relation.table match {
     case table: ParquetTable
         if table.getClass == classOf[ParquetTable] &&
           areServed(table.schema, table.options.asScala.toMap) &&
@@ -181,7 +198,7 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
           table.schema,
           None,
           Set.empty,
-          rules(None, table.fileIndex.rootPaths, options, choice))))
+          rules(None, table.fileIndex.rootPaths, options, choice, isPlaced))))
     case _ => None
   }
 
