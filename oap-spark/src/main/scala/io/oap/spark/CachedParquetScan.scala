@@ -139,7 +139,7 @@ final class CachedParquetScan(
         new PartitionPlan(
           cluster.directory,
           cluster.load.expectedWaitSeconds,
-          cluster.release,
+          cluster.tell,
           readDataSchema.fieldNames.toSeq,
           conf.caseSensitiveAnalysis,
           measured.fold(rules)(rate => rules.copy(loadBytesPerSecond = rate)),

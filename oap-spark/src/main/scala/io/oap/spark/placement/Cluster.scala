@@ -22,7 +22,7 @@ private[spark] final class Cluster private (context: SparkContext) extends Loggi
   val load = new ExecutorLoad(() => System.nanoTime())
   val removedFiles = new RemovedFiles(forget)
 
-  private val releasing = Background.thread("oap-release", MostReleases)
+  private val requests = Background.thread("oap-requests", MostRequests)
   private val peers = TrieMap.empty[String, SparkRpc.Peer]
 
   private def start(): Unit = {
@@ -46,7 +46,9 @@ private[spark] final class Cluster private (context: SparkContext) extends Loggi
 
   /** Sends a request to all executors that have a cache, as far as they can be reached. */
   private def forget(request: ForgetFiles): Unit = {
-    ExecutorCache.ifOpened.flatMap(_.toOption).foreach(new ExecutorService(_).answer(request))
+    ExecutorCache.ifOpened.flatMap(_.toOption).foreach { cache =>
+      new ExecutorService(cache, () => ()).answer(request)
+    }
     val bytes = Wire.encode[ExecutorRequest](request)
     peers.foreach { case (executor, peer) =>
       try peer.ask(bytes, null, AnswerMillis)
@@ -54,12 +56,12 @@ private[spark] final class Cluster private (context: SparkContext) extends Loggi
     }
   }
 
-  /** Tells an executor, soon, that row groups lie elsewhere now. */
-  def release(executor: String, copies: ReleaseRowGroups): Unit =
+  /** Sends a request to an executor, soon, if it can be reached. */
+  def tell(executor: String, request: ExecutorRequest): Unit =
     peers.get(executor).foreach { peer =>
-      releasing.execute { () =>
-        try peer.ask(Wire.encode[ExecutorRequest](copies), null, AnswerMillis)
-        catch { case NonFatal(e) => logDebug(s"Executor $executor keeps useless copies", e) }
+      requests.execute { () =>
+        try peer.ask(Wire.encode(request), null, AnswerMillis)
+        catch { case NonFatal(e) => logDebug(s"A request did not reach executor $executor", e) }
       }
     }
 
@@ -120,7 +122,7 @@ private[spark] object Cluster {
   private val MostDirectoryBytes = 256L << 20
 
   /** More than so many that wait were made by plans that know no better than these. */
-  private val MostReleases = 100
+  private val MostRequests = 100
 
   private val AnswerMillis = 10000L
 

@@ -80,6 +80,7 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
       if (delta.from == 0) {
         giveUpSlot(executor)
         slots.take(executor)
+        executor.isIncomplete = false
       }
       executor.lastReport = delta.to
       executor.capacityBytes = delta.capacityBytes
@@ -142,6 +143,19 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
   /** Calls with the file and the owners of slots, under the lock, or gives None for an unknown file. */
   private[placement] def look[A](file: Long)(at: (FileChunks, Slots, Long) => A): Option[A] =
     synchronized(Option(files.get(file)).map(at(_, slots, changesOfSlots)))
+
+  /**
+   * Some of the executors of which not all is known here, or not any more: they are to be asked for
+   * a snapshot. Each is named once in ten minutes at most.
+   */
+  private[placement] def snapshotsToAsk(): Seq[String] = synchronized {
+    val now = nanoTime()
+    val due = known().filter(e =>
+      e.isIncomplete && e.askedAt.forall(now - _ >= Directory.SnapshotNanos))
+    val some = due.take(Directory.SnapshotsAtATime)
+    some.foreach(_.askedAt = Some(now))
+    some.map(_.id)
+  }
 
   private[placement] def home(key: Long): Option[KnownExecutor] = synchronized(homes.get(key))
 
@@ -207,6 +221,7 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
         file.foreachHeld(holder) { chunk =>
           owner.chunks -= 1
           owner.chunkBytes -= file.chunkBytes(chunk)
+          owner.isIncomplete = true
         }
       fileBytes -= file.estimatedBytes
       oldest.remove()
@@ -217,6 +232,8 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
 private object Directory {
   private val MaxHomes = 1L << 18
   private val FilesAtATime = 1000
+  private val SnapshotNanos = 600L * 1000 * 1000 * 1000
+  private val SnapshotsAtATime = 10
 }
 
 /**

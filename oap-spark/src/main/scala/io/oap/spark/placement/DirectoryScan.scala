@@ -16,20 +16,30 @@ final class DirectoryScan private[placement] (directory: Directory, wanted: Want
 
   private var indexOfSlot = Array.emptyIntArray
   private var changesSeen = -1L
+  private var missesHolders = false
 
   /** The live executors, by ascending id; holdings and homes are indices into them. */
   def executors: Array[LiveExecutor] = live
 
   /** The row groups of a file in ascending order, or None when the Directory does not know it. */
-  def rowGroups(file: Long): Option[Array[RowGroupView]] = directory.look(file) {
-    (chunks, slots, changes) =>
+  def rowGroups(file: Long): Option[Array[RowGroupView]] = {
+    val found = directory.look(file) { (chunks, slots, changes) =>
       if (changes != changesSeen) {
         indexOfSlot = Array.tabulate(slots.length)(slot => index(slots.owner(slot)))
         changesSeen = changes
       }
       val ordinals = wanted.ordinals(chunks.columns)
       Array.tabulate(chunks.starts.length)(rowGroup => view(chunks, rowGroup, ordinals))
+    }
+    missesHolders ||= found.forall(_.exists(_.holdings.isEmpty))
+    found
   }
+
+  /**
+   * Ids of executors that are to be asked for a snapshot, since they may hold what nobody is known
+   * to hold of the row groups that were looked up.
+   */
+  def snapshotsToAsk(): Seq[String] = if (missesHolders) directory.snapshotsToAsk() else Nil
 
   /**
    * Index of the executor to which a plan has given the piece that begins there, or -1.

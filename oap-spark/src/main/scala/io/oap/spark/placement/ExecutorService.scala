@@ -30,8 +30,19 @@ private[spark] final case class ForgetFiles(path: String, left: Array[Long])
 private[spark] final case class ReleaseRowGroups(files: Array[Long], positions: Array[Long])
     extends ExecutorRequest
 
-/** Answers the driver's requests in an executor; with a number, whose meaning they say. */
-private[spark] final class ExecutorService(cache: ColumnCache) extends SparkRpc.Service {
+/**
+ * The driver does not know all that this executor holds, or not any more: the reports begin anew,
+ * with all of it.
+ */
+private[spark] case object ReportAnew extends ExecutorRequest
+
+/**
+ * Answers the driver's requests in an executor; with a number, whose meaning they say.
+ *
+ * @param reportAnew has the reports begin anew; must not block
+ */
+private[spark] final class ExecutorService(cache: ColumnCache, reportAnew: () => Unit)
+    extends SparkRpc.Service {
 
   override def answer(request: Array[Byte], sender: SparkRpc.Peer): Array[Byte] =
     Wire.encode(answer(Wire.decode[ExecutorRequest](request)))
@@ -39,6 +50,9 @@ private[spark] final class ExecutorService(cache: ColumnCache) extends SparkRpc.
   def answer(request: ExecutorRequest): Long = request match {
     case ForgetFiles(path, left) => forget(path, left.toSet)
     case ReleaseRowGroups(files, positions) => release(files.zip(positions).groupMap(_._1)(_._2))
+    case ReportAnew =>
+      reportAnew()
+      0
   }
 
   /** Returns how many chunks were dropped. */

@@ -17,7 +17,7 @@ import io.oap.common.FileIdentity
  *
  * @param waitSeconds how much longer than on the executor that is free first a task is expected to
  *     wait on the one of this id; asked now and again when a stage is submitted
- * @param release tells the executor of this id that row groups lie elsewhere now; must not block
+ * @param tell sends a request to the executor of this id, if it can be reached; must not block
  * @param columns top-level columns the scan reads
  * @param maxSplitBytes what Spark's own packing puts into one task at most
  * @param openCostBytes what opening a file costs, as bytes that could be read meanwhile
@@ -25,7 +25,7 @@ import io.oap.common.FileIdentity
 private[spark] final class PartitionPlan(
     directory: Directory,
     waitSeconds: String => Double,
-    release: (String, ReleaseRowGroups) => Unit,
+    tell: (String, ExecutorRequest) => Unit,
     columns: Seq[String],
     isCaseSensitive: Boolean,
     rules: PlacementRules,
@@ -44,7 +44,8 @@ private[spark] final class PartitionPlan(
     val placed = Placement.place(pieces, executors, rules, scan.expectedRoomBytes)
     if (rules.usesResidency) {
       scan.settle(pieces, placed)
-      scan.uselessCopies(pieces, placed).foreach { case (id, copies) => release(id, copies) }
+      scan.uselessCopies(pieces, placed).foreach { case (id, copies) => tell(id, copies) }
+      scan.snapshotsToAsk().foreach(tell(_, ReportAnew))
     }
     val shares = ranges.indices.groupBy(i =>
       Role(placed.executors(i), placed.alternatives(i), placed.isGuest(i))).toSeq

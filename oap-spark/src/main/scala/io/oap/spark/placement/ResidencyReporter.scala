@@ -2,6 +2,7 @@ package io.oap.spark.placement
 
 import java.io.IOException
 import java.util.concurrent.TimeUnit
+import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.util.control.NonFatal
 
@@ -16,7 +17,8 @@ import io.oap.spark.{ExecutorCache, ReportingThread, SparkRpc}
  *
  * It looks a few times a second whether anything has come or gone, and reports at most as often;
  * less often where listing a large pool takes long, so that it never uses more than a small share
- * of one core. While the driver does not answer it tries ever more rarely.
+ * of one core. While the driver does not answer it tries ever more rarely. Where the driver does not
+ * know all of it any more, it asks, and all of it is reported anew.
  */
 private[spark] final class ResidencyReporter(environment: SparkEnv, cache: ColumnCache)
     extends Logging {
@@ -26,7 +28,9 @@ private[spark] final class ResidencyReporter(environment: SparkEnv, cache: Colum
     environment.executorId,
     id => Option(cache.files.get(id)),
     FilesPerReport)
-  private val service = new ExecutorService(cache)
+  // Set by the driver's request, taken by the thread.
+  private val isAskedAnew = new AtomicBoolean
+  private val service = new ExecutorService(cache, () => isAskedAnew.set(true))
   private val thread = new ReportingThread("oap-residency", LeastPauseMillis, report)
   private var driver: Option[SparkRpc.Peer] = None
   private var self: Option[SparkRpc.Peer] = None
@@ -36,7 +40,11 @@ private[spark] final class ResidencyReporter(environment: SparkEnv, cache: Colum
 
   def stop(): Unit = thread.stop()
 
-  private def report(pause: Long): Long =
+  private def report(pause: Long): Long = {
+    if (isAskedAnew.getAndSet(false)) {
+      tracker.beginAnew()
+      reportedVersion = -1
+    }
     if (cache.contentVersion() == reportedVersion) pause
     else {
       val begun = System.nanoTime()
@@ -45,6 +53,7 @@ private[spark] final class ResidencyReporter(environment: SparkEnv, cache: Colum
       if (isComplete) math.max(LeastPauseMillis, took * PausePerWork)
       else math.min(2 * pause, MostPauseMillis)
     }
+  }
 
   private def tryReport(): Boolean =
     try {

@@ -15,6 +15,12 @@ final private[placement] class KnownExecutor(val id: String) {
   var loadBytesPerSecond = 0.0
   var chunks = 0L
   var chunkBytes = 0L
+
+  /** Whether it may hold chunks of which nothing is known here. */
+  var isIncomplete = true
+
+  /** When it was to be asked for a snapshot last. */
+  var askedAt = Option.empty[Long]
   private var planned = 0L
   private var plannedAt = 0L
 

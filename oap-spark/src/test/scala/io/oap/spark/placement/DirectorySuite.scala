@@ -174,6 +174,42 @@ final class DirectorySuite extends AnyFunSuite {
     assert(holdings(directory, 1, "a").isEmpty && holdings(directory, 100, "a").nonEmpty)
   }
 
+  test("executors of which not all is known are asked for a snapshot, once in ten minutes") {
+    var now = 0L
+    val directory = new Directory(10000, () => now)
+    Seq("1", "2").foreach(directory.executorJoined(_, "host", 4))
+    Seq("1", "2").foreach(report(directory, _, 0))
+    def asked(file: Long): Seq[String] = {
+      val scan = directory.scan(Seq("a"), isCaseSensitive = true)
+      scan.rowGroups(file)
+      scan.snapshotsToAsk()
+    }
+    assert(asked(1).isEmpty)
+    for (n <- 1 to 100) report(directory, "1", n, added(n, 0, 3))
+    assert(asked(100).isEmpty)
+    assert(asked(1) == Seq("1"))
+    now += 599L * 1000 * 1000 * 1000
+    assert(asked(1).isEmpty)
+    now += 1L * 1000 * 1000 * 1000
+    assert(asked(1) == Seq("1"))
+    now += 601L * 1000 * 1000 * 1000
+    report(directory, "1", 0, added(1, 0, 3))
+    assert(asked(2).isEmpty)
+    directory.executorLost("1")
+    directory.executorJoined("1", "host", 4)
+    assert(asked(1) == Seq("1"))
+  }
+
+  test("few executors are asked for a snapshot at a time") {
+    val directory = withExecutors((1 to 25).map(_.toString): _*)
+    val scan = directory.scan(Seq("a"), isCaseSensitive = true)
+    assert(scan.snapshotsToAsk().isEmpty)
+    scan.rowGroups(7)
+    val asked = Seq.fill(4)(scan.snapshotsToAsk())
+    assert(asked.map(_.length) == Seq(10, 10, 5, 0))
+    assert(asked.flatten.toSet == (1 to 25).map(_.toString).toSet)
+  }
+
   test("bytes held, and held twice, are counted once") {
     val directory = withExecutors("1", "2", "3")
     report(directory, "1", 0, added(7, 0, 1, 2))

@@ -28,7 +28,7 @@ class ExecutorServiceSuite extends CacheSuite {
     val file = write("released")
     write("kept")
     val key = file.identity.placementKey
-    val service = new ExecutorService(ExecutorCache.get().get)
+    val service = new ExecutorService(ExecutorCache.get().get, () => fail("nobody asked for it"))
     val positions = Array(0L, file.starts()(2), file.starts()(3) - 1)
     assert(service.answer(ReleaseRowGroups(Array.fill(3)(key), positions)) === 4)
     assert(held("released") === Set(1, 3))

@@ -28,6 +28,7 @@ class PartitionPlanSuite extends AnyFunSuite {
   private var directory: Directory = _
   private var capacity = 10000L
   private val released = ArrayBuffer.empty[(String, Seq[Long], Seq[Long])]
+  private val asked = ArrayBuffer.empty[String]
 
   /** A new cluster of these executors. */
   private def join(executors: String*): Unit = {
@@ -57,10 +58,15 @@ class PartitionPlanSuite extends AnyFunSuite {
       maxSplitBytes: Long = 500): Seq[PlacedPartition] = {
     val partitions = splits.zipWithIndex.map { case (s, i) => FilePartition(i, Array(s)) }
     released.clear()
+    asked.clear()
     new PartitionPlan(
       directory,
       wait,
-      (executor, copies) => released += ((executor, copies.files.toSeq, copies.positions.toSeq)),
+      {
+        case (executor, ReleaseRowGroups(files, positions)) =>
+          released += ((executor, files.toSeq, positions.toSeq))
+        case (executor, request) => assert(request === ReportAnew); asked += executor
+      },
       Seq("a"),
       true,
       PlacementRules(),
@@ -128,6 +134,18 @@ class PartitionPlanSuite extends AnyFunSuite {
       assert(planned.toSet === Set("1" -> Seq(0), "2" -> Seq(500)))
       assert(released === (if (isFull) Seq(("2", Seq(key(6)), Seq(0))) else Nil))
     }
+  }
+
+  test("whose reports are missing is asked for a snapshot, if a plan does not know a file") {
+    join("1", "2")
+    report("1", holds(6, 0, 2))
+    directory.executorJoined("3", "host3", 1)
+    plan(thirds(6))
+    assert(asked.isEmpty)
+    plan(thirds(6) ++ thirds(7))
+    assert(asked === Seq("3"))
+    plan(thirds(7))
+    assert(asked.isEmpty)
   }
 
   test("nobody is waited for longer than reading anew takes, or all work of the scan") {
