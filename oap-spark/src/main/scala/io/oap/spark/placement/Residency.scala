@@ -10,7 +10,12 @@ package io.oap.spark.placement
 final case class FileLayout(
     columns: Array[String],
     starts: Array[Long],
-    chunkBytes: Array[Int])
+    chunkBytes: Array[Int]) {
+
+  /** What it takes in a report, about: names are mostly of one byte a letter. */
+  def estimatedBytes: Long =
+    columns.iterator.map(_.length.toLong).sum + 8L * starts.length + 4L * chunkBytes.length
+}
 
 /**
  * What an executor has taken in and given up of one file.
@@ -25,7 +30,12 @@ final case class FileDelta(
     file: Long,
     layout: Option[FileLayout],
     added: Array[Long],
-    evicted: Array[Long])
+    evicted: Array[Long]) {
+
+  /** What it takes in a report, about. */
+  def estimatedBytes: Long =
+    layout.fold(0L)(_.estimatedBytes) + 8L * (added.length + evicted.length)
+}
 
 /**
  * One report of an executor on what its pool holds. Reports are numbered; one that says `from = 0`

@@ -27,7 +27,8 @@ private[spark] final class ResidencyReporter(environment: SparkEnv, cache: Colum
   private val tracker = new ResidencyTracker(
     environment.executorId,
     id => Option(cache.files.get(id)),
-    FilesPerReport)
+    FilesPerReport,
+    BytesPerReport)
   // Set by the driver's request, taken by the thread.
   private val isAskedAnew = new AtomicBoolean
   private val service = new ExecutorService(cache, () => isAskedAnew.set(true))
@@ -102,6 +103,9 @@ private object ResidencyReporter {
 
   private val AnswerMillis = 30000L
 
-  /** A file's first report has a number for each of its column chunks: some kilobytes. */
+  /** A file's first report has a number for each of its column chunks: mostly some kilobytes. */
   private val FilesPerReport = 1000
+
+  /** Far below what Spark lets a message have; files of thousands of columns come to more. */
+  private val BytesPerReport = 4L << 20
 }

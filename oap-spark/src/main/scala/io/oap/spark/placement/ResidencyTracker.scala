@@ -3,6 +3,7 @@ package io.oap.spark.placement
 import java.util.{BitSet => Bits}
 
 import scala.collection.mutable
+import scala.collection.mutable.ArrayBuffer
 import scala.jdk.CollectionConverters._
 
 import io.oap.cache.parquet.KnownFiles.KnownFile
@@ -16,11 +17,13 @@ import io.oap.common.FileId
  * @param executor Spark's id of this executor
  * @param known what a file id stands for; chunks of files it does not know are passed over
  * @param filesPerReport bound of one report's size
+ * @param bytesPerReport the same in bytes, estimated; a file that takes more has a report of its own
  */
 private[spark] final class ResidencyTracker(
     executor: String,
     known: FileId => Option[KnownFile],
-    filesPerReport: Int) {
+    filesPerReport: Int,
+    bytesPerReport: Long) {
   import ResidencyTracker._
 
   private val reported = mutable.HashMap.empty[FileId, Reported]
@@ -40,15 +43,14 @@ private[spark] final class ResidencyTracker(
       capacityBytes: Long,
       usedBytes: Long,
       loadBytesPerSecond: Double = 0)(send: ResidencyDelta => ResidencyReply): Boolean = {
-    val parts = changes(snapshot).grouped(filesPerReport).toSeq
     var isComplete = false
     try {
-      isComplete = (if (parts.isEmpty) Seq(Nil) else parts).forall { part =>
+      isComplete = inReports(changes(snapshot)).forall { part =>
         val delta = ResidencyDelta(
           executor,
           number,
           number + 1,
-          part.map(_.delta),
+          part.map(_.delta).toSeq,
           capacityBytes,
           usedBytes,
           loadBytesPerSecond)
@@ -68,7 +70,24 @@ private[spark] final class ResidencyTracker(
     number = 0
   }
 
-  private def take(part: Seq[Change], reply: ResidencyReply): Boolean = {
+  /** At least one, since even without a change the driver is told how full the pool is. */
+  private def inReports(changes: Seq[Change]): Iterable[collection.Seq[Change]] = {
+    val reports = ArrayBuffer(ArrayBuffer.empty[Change])
+    var bytes = 0L
+    changes.foreach { change =>
+      val more = change.delta.estimatedBytes
+      val last = reports.last
+      if (last.nonEmpty && (last.size == filesPerReport || bytes + more > bytesPerReport)) {
+        reports += ArrayBuffer.empty
+        bytes = 0
+      }
+      reports.last += change
+      bytes += more
+    }
+    reports
+  }
+
+  private def take(part: collection.Seq[Change], reply: ResidencyReply): Boolean = {
     if (reply.isAccepted) {
       number += 1
       val refused = reply.withoutLayout.toSet

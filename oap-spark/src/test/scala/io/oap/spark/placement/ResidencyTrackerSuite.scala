@@ -88,7 +88,8 @@ class ResidencyTrackerSuite extends AnyFunSuite {
     val tracker = new ResidencyTracker(
       "1",
       file => Some(file.high.toInt).filterNot(unknown).map(known),
-      filesPerReport = 3)
+      filesPerReport = 3,
+      bytesPerReport = 300)
     val driver = new PlainDriver
     val pool = mutable.Set.empty[(Int, Int)]
     var complete = 0
@@ -110,6 +111,8 @@ class ResidencyTrackerSuite extends AnyFunSuite {
       def send(delta: ResidencyDelta): ResidencyReply = {
         sent += 1
         assert(delta.files.size <= 3, s"seed $seed step $step")
+        val bytes = delta.files.map(_.estimatedBytes).sum
+        assert(delta.files.size <= 1 || bytes <= 300, s"seed $seed step $step")
         if (fails && sent == 2) throw new IOException("lost")
         driver.accept(delta)
       }
@@ -129,7 +132,7 @@ class ResidencyTrackerSuite extends AnyFunSuite {
   }
 
   test("a change is told once, with its layout the first time only") {
-    val tracker = new ResidencyTracker("1", file => Some(known(file.high.toInt)), 10)
+    val tracker = new ResidencyTracker("1", file => Some(known(file.high.toInt)), 10, 10000)
     val sent = mutable.ArrayBuffer.empty[ResidencyDelta]
     def report(chunks: (Int, Int)*): Unit = {
       sent.clear()
@@ -155,6 +158,22 @@ class ResidencyTrackerSuite extends AnyFunSuite {
     assert(sent.head.files.isEmpty)
     report()
     assert(Bits.valueOf(sent.head.files.head.evicted) === bits(0, 7))
+  }
+
+  test("a report has as many files as its bytes allow, and at least one") {
+    // Names, three starts, fifteen lengths and a word of bits.
+    val bytesOfFile = 5 * 2 + 3 * 8 + 15 * 4 + 8
+    for ((bytesPerReport, files) <-
+        Seq(3L * bytesOfFile -> 3, 3L * bytesOfFile - 1 -> 2, 1L -> 1)) {
+      val tracker =
+        new ResidencyTracker("1", file => Some(known(file.high.toInt)), 10, bytesPerReport)
+      val sent = mutable.ArrayBuffer.empty[Int]
+      assert(tracker.report(snapshot((1 to 6).map(_ -> 0)), 1000, 42) { delta =>
+        sent += delta.files.size
+        ResidencyReply(isAccepted = true, Array.empty)
+      })
+      assert(sent.toSeq === Seq.fill(6 / files)(files))
+    }
   }
 
   private def bits(numbers: Int*): Bits = {
