@@ -46,6 +46,7 @@ class Options(unittest.TestCase):
             ("strat", "invalid choice: 'strat'"),
             ("start --work 3", "unrecognized arguments: --work 3"),
             ("queries --placement hash,none", "argument --placement: 'none'"),
+            ("failures --placement off,spark", "argument --placement: 'spark'"),
             ("queries --queries q52,52", "argument --queries: '52'"),
             ("queries --scale 0", "argument --scale: '0'"),
             ("residency --pool-share 0", "argument --pool-share: '0'"),
@@ -56,6 +57,13 @@ class Options(unittest.TestCase):
 
     def test_both_is_auto(self):
         self.assertEqual(told("queries", "--placement", "off,both")["placements"], ["off", "auto"])
+        self.assertEqual(told("queries", "--placement", "auto")["placements"], ["auto"])
+
+    def test_queries_run_by_spark_alone_too(self):
+        ways = ["off", "hash", "residency", "auto"]
+        self.assertEqual(told("queries")["placements"], ["spark", *ways])
+        self.assertEqual(told("failures")["placements"], ways)
+        self.assertEqual(told("queries", "--placement", "spark")["placements"], ["spark"])
 
     def test_pool(self):
         self.assertEqual(told("queries")["pool"], "512m")

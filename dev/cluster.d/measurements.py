@@ -10,7 +10,11 @@ import sys
 import spark_job
 from arguments import NINE_QUERIES, number, pair, queries, scale, size
 
-PLACEMENTS = ("off", "hash", "residency", "auto")
+# What --placement can name, in the order of the default. Of Spark alone there is no failure to find.
+PLACEMENTS = {
+    "queries": ("spark", "off", "hash", "residency", "both"),
+    "failures": ("off", "hash", "residency", "both"),
+}
 # In words of the person: auto is both.
 SAME_PLACEMENT = {"both": "auto"}
 
@@ -51,9 +55,11 @@ def _add_options(parser, name):
         rounds = {"queries": 3, "residency": 4, "loss": 6, "waiting": 10}[name]
         add("--rounds", type=number(2, 1000), default=rounds, metavar="N",
             help=f"rounds of all queries (default {rounds})")
-    if name in ("queries", "failures"):
-        add("--placement", type=_placements, default=_placements("off,hash,residency,both"),
-            metavar="LIST", help="of off, hash, residency, both (default all)")
+    if name in PLACEMENTS:
+        kind = _placements(PLACEMENTS[name])
+        alone = "; spark is Spark alone" if "spark" in PLACEMENTS[name] else ""
+        add("--placement", type=kind, default=kind(",".join(PLACEMENTS[name])), metavar="LIST",
+            help=f"of {', '.join(PLACEMENTS[name])} (default all{alone})")
     if name == "queries":
         add("--locality-wait", default="3s", metavar="TIME", help="spark.locality.wait (default 3s)")
     if name == "failures":
@@ -73,12 +79,17 @@ def _share(text):
     return float(text)
 
 
-def _placements(text):
-    names = [SAME_PLACEMENT.get(name, name) for name in text.split(",")]
-    for name in names:
-        if name not in PLACEMENTS:
-            raise argparse.ArgumentTypeError(f"'{name}' is none of off, hash, residency, both")
-    return names
+def _placements(known):
+    """Makes the kind of lists of these; both may also be called auto, as in the configuration."""
+
+    def parse(text):
+        names = text.split(",")
+        for name in names:
+            if name not in (*known, *SAME_PLACEMENT.values()):
+                raise argparse.ArgumentTypeError(f"'{name}' is none of {', '.join(known)}")
+        return [SAME_PLACEMENT.get(name, name) for name in names]
+
+    return parse
 
 
 def job_options(asked, cluster, root):

@@ -72,11 +72,12 @@ final class Application(options: ClusterOptions, settings: Map[String, String])
   /** The rows of Spark alone. */
   def expected(query: String): Seq[Row] = sparkAlone.sql(Queries.text(query)).collect().toSeq
 
-  /** Runs a query through the cache and compares its rows. */
+  /** Runs a query, unless by Spark alone through the cache, and compares its rows. */
   def run(query: String, expected: Seq[Row], placement: String): QueryRun = {
-    oap.conf.set("spark.oap.placement", placement)
+    val session = if (placement == Round.SparkAlone) sparkAlone else oap
+    if (session eq oap) oap.conf.set("spark.oap.placement", placement)
     val start = System.nanoTime()
-    val frame = oap.sql(Queries.text(query))
+    val frame = session.sql(Queries.text(query))
     val rows = frame.collect().toSeq
     val seconds = (System.nanoTime() - start).toDouble / TimeUnit.SECONDS.toNanos(1)
     val metrics = ScanMetrics.of(frame.queryExecution.executedPlan)
@@ -96,7 +97,7 @@ final class Application(options: ClusterOptions, settings: Map[String, String])
     // Spark frees the broadcasts of earlier queries after a garbage collection only.
     System.gc()
     val runs = options.queries.map(q => run(q, expected(q), placement))
-    Round(placement, number, runs.map(Application.servedOrDifferent))
+    Round.served(placement, number, runs)
   }
 
   override def close(): Unit = context.stop()
@@ -113,11 +114,6 @@ object Application {
       Thread.sleep(100)
     }
   }
-
-  private def servedOrDifferent(run: QueryRun): QueryRun =
-    if (run.difference.isEmpty && run.fromPool + run.fromFile == 0) {
-      run.copy(difference = Some("the extension served none of the scans"))
-    } else run
 
   /** Gives an application to the body and ends it. */
   def use[T](options: ClusterOptions, settings: (String, String)*)(body: Application => T): T = {

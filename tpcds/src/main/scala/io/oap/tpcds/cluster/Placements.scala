@@ -1,15 +1,18 @@
 package io.oap.tpcds.cluster
 
-/** The queries under each way of placement, each way in an application of its own. */
+/** The queries under each way of placement, and by Spark alone, each in an application of its own. */
 final class Placements(options: ClusterOptions) extends ClusterMeasurement {
 
   override def run(say: String => Unit, bars: Bars): Unit = {
     val measured = Measured.of(options, say)
     say(RoundTable.header)
     val all = options.placements.map(compare(_, measured, say))
-    say(RoundTable.ofHeld(all.map(one => one.placement -> one.held)))
+    say(RoundTable.ofHeld(all.flatMap(one => one.held.map(one.placement -> _))))
     bars.none("rows that differ from Spark alone", all.flatMap(_.rounds).flatMap(_.differences))
-    if (options.command == "residency") judgeResidency(all.last, bars)
+    if (options.command == "residency") {
+      val last = all.last
+      last.held.foreach(judgeResidency(last.rounds, _, bars))
+    }
   }
 
   private def compare(
@@ -22,19 +25,24 @@ final class Placements(options: ClusterOptions) extends ClusterMeasurement {
         say(RoundTable.line(round))
         round
       }
-      say(RoundTable.fromFiles(rounds.last))
-      Placements.Outcome(placement, rounds, application.held())
+      if (rounds.last.isSparkAlone) Placements.Outcome(placement, rounds, None)
+      else {
+        say(RoundTable.fromFiles(rounds.last))
+        Placements.Outcome(placement, rounds, Some(application.held()))
+      }
     }
 
   // Whether pools that hold all data only between them come to do so.
-  private def judgeResidency(outcome: Placements.Outcome, bars: Bars): Unit = {
-    val shares = outcome.rounds.drop(1).map(_.share)
+  private def judgeResidency(rounds: Seq[Round], held: Held, bars: Bars): Unit = {
+    val shares = rounds.drop(1).map(_.share)
     bars.atLeast("% of bytes from the own pool, worst round from the second", 100 * shares.min, 98)
-    bars.below("% of cached bytes held twice", 100 * outcome.held.heldTwice, 3)
-    bars.atMost("max over mean of cached bytes", outcome.held.maxOverMean, 1.2)
+    bars.below("% of cached bytes held twice", 100 * held.heldTwice, 3)
+    bars.atMost("max over mean of cached bytes", held.maxOverMean, 1.2)
   }
 }
 
 private object Placements {
-  final case class Outcome(placement: String, rounds: Seq[Round], held: Held)
+
+  /** @param held what the pools hold in the end, where there are any */
+  final case class Outcome(placement: String, rounds: Seq[Round], held: Option[Held])
 }

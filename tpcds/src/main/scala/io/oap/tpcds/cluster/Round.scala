@@ -17,8 +17,13 @@ final case class QueryRun(
     tasksElsewhere: Long,
     difference: Option[String])
 
-/** All queries once. */
+/**
+ * All queries once.
+ *
+ * @param placement value of spark.oap.placement, or [[Round.SparkAlone]]
+ */
 final case class Round(placement: String, number: Int, runs: Seq[QueryRun]) {
+  def isSparkAlone: Boolean = placement == Round.SparkAlone
   def seconds: Double = runs.map(_.seconds).sum
   def fromPool: Long = runs.map(_.fromPool).sum
   def fromFile: Long = runs.map(_.fromFile).sum
@@ -30,4 +35,19 @@ final case class Round(placement: String, number: Int, runs: Seq[QueryRun]) {
     if (fromPool + fromFile == 0) 0 else fromPool.toDouble / (fromPool + fromFile)
 
   def differences: Seq[String] = runs.flatMap(run => run.difference.map(d => s"${run.query}: $d"))
+}
+
+object Round {
+
+  /** The session without the extension, of which nothing is known but the time. */
+  val SparkAlone = "spark"
+
+  /** A round of queries that all read something: unless by Spark alone, through the extension. */
+  def served(placement: String, number: Int, runs: Seq[QueryRun]): Round = {
+    def checked(run: QueryRun): QueryRun =
+      if (run.difference.isEmpty && run.fromPool + run.fromFile == 0) {
+        run.copy(difference = Some("the extension served none of the scans"))
+      } else run
+    Round(placement, number, if (placement == SparkAlone) runs else runs.map(checked))
+  }
 }

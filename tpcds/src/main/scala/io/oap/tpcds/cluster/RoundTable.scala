@@ -9,15 +9,17 @@ object RoundTable {
     columns("placement", "round", "time", "from pools", "from files", "own pool", "elsewhere")
 
   /** One round; said as soon as it has ended. */
-  def line(round: Round): String = columns(
-    round.placement,
-    round.number.toString,
-    f"${round.seconds}%.2f s",
-    megabytes(round.fromPool),
-    megabytes(round.fromFile),
-    percent(round.share),
-    round.tasksElsewhere.toString
-  )
+  def line(round: Round): String = {
+    val bytes =
+      if (round.isSparkAlone) Seq.fill(4)("-")
+      else
+        Seq(
+          megabytes(round.fromPool),
+          megabytes(round.fromFile),
+          percent(round.share),
+          round.tasksElsewhere.toString)
+    columns(round.placement, round.number.toString +: f"${round.seconds}%.2f s" +: bytes: _*)
+  }
 
   /** What each query of a round still read from files, the most first. */
   def fromFiles(round: Round): String = {

@@ -6,7 +6,7 @@ import org.scalatest.funsuite.AnyFunSuite
 /** What dev/cluster tells the job. */
 class ClusterOptionsSuite extends AnyFunSuite {
   private val json = """{"command": "loss", "data": "/d", "scale": 0.5, "queries": ["q52", "q68"],
-    "storage": "hdd", "hdfs": "", "rounds": 4, "placements": ["off", "auto"], "pool": "512m",
+    "storage": "hdd", "hdfs": "", "rounds": 4, "placements": ["spark", "auto"], "pool": "512m",
     "poolShare": 0.0, "minutes": 0, "seed": 77, "executors": 3, "cores": 2,
     "control": ["dev/cluster"], "work": "/w"}"""
 
@@ -19,7 +19,7 @@ class ClusterOptionsSuite extends AnyFunSuite {
       storage = "hdd",
       hdfs = "",
       rounds = 4,
-      placements = Seq("off", "auto"),
+      placements = Seq("spark", "auto"),
       pool = "512m",
       poolShare = 0,
       minutes = 0,

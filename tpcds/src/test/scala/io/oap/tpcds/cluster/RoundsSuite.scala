@@ -24,6 +24,18 @@ class RoundsSuite extends AnyFunSuite {
     assert(Round("off", 1, Seq(run("q19", 1))).share == 0)
   }
 
+  test("queries that the extension did not serve are wrong, but for Spark alone") {
+    val runs = Seq(run("q19", 1, 60, 0), run("q52", 2), run("q68", 3).copy(difference = Some("x")))
+    val served = Round.served("off", 1, runs)
+    assert(served.differences ==
+      Seq("q52: the extension served none of the scans", "q68: x"))
+    val alone = Round.served(Round.SparkAlone, 1, runs)
+    assert(alone.differences == Seq("q68: x"))
+    assert(RoundTable.line(alone).split(" +").toSeq ==
+      Seq("spark", "1", "6.00", "s", "-", "-", "-", "-"))
+    assert(RoundTable.header.length == RoundTable.line(alone).length)
+  }
+
   test("a slower query is one that is slower beyond what times scatter") {
     val queries = Seq("a", "b", "c")
     def judged(slower: Map[String, Double]): (Boolean, Seq[String]) = {
