@@ -18,16 +18,17 @@ import processes
 from cluster import memory_in_mib
 
 
-def fake_cluster(hdfs=None):
-    settings = {"pool_size": "512m", "executors_per_worker": 2, "executor_cores": 4}
+def fake_cluster(hdfs=None, executors_per_worker=1):
+    settings = {"pool_size": "512m", "executor_cores": 4}
+    settings["executors_per_worker"] = executors_per_worker
     return SimpleNamespace(
         settings=settings, state={"hdfs": hdfs}, workers=[1, 2, 3], hosts=hosts.Loopback(),
         home=Path("home"))
 
 
-def told(*words, hdfs=None):
+def told(*words, hdfs=None, executors_per_worker=1):
     asked = main.parse(list(words))
-    return measurements.job_options(asked, fake_cluster(hdfs), Path("root"))
+    return measurements.job_options(asked, fake_cluster(hdfs, executors_per_worker), Path("root"))
 
 
 class Options(unittest.TestCase):
@@ -75,8 +76,16 @@ class Options(unittest.TestCase):
 
     def test_cluster_is_passed_on(self):
         options = told("failures", "--seed", "7")
-        self.assertEqual((options["executors"], options["cores"], options["seed"]), (6, 4, 7))
+        self.assertEqual((options["executors"], options["cores"], options["seed"]), (3, 4, 7))
         self.assertEqual(options["control"], ["root/dev/cluster"])
+
+    def test_several_executors_of_a_host(self):
+        for command in ("queries", "residency"):
+            self.assertEqual(told(command, executors_per_worker=2)["executors"], 6)
+        for command in ("loss", "waiting", "failures"):
+            with self.assertRaises(SystemExit) as ended:
+                told(command, executors_per_worker=2)
+            self.assertIn("--executors-per-worker 1", ended.exception.code)
 
     def test_hdfs_must_be_there(self):
         self.assertEqual(told("queries", "--hdfs", hdfs={"url": "hdfs://h:1"})["hdfs"], "hdfs://h:1")

@@ -61,7 +61,8 @@ def _start_options(start):
     add("--executor-cores", type=number(1, 64), default=1, metavar="N",
         help="tasks that an executor runs at a time (default 1)")
     add("--executors-per-worker", type=number(1, 20), default=1, metavar="N",
-        help="executors on each host (default 1)")
+        help="executors on each host (default 1); "
+        f"{', '.join(measurements.ONE_BY_HOST)} need one")
     add("--pool-size", type=size, default="512m", metavar="SIZE",
         help="pool of each executor, unless the application says otherwise (default 512m)")
     add("--hdfs", action="store_true", help="also HDFS: a NameNode, and a DataNode on each worker's host")

@@ -21,6 +21,9 @@ SAME_PLACEMENT = {"both": "auto"}
 # Pools by default, as a share of what the queries need.
 SHARES = {"residency": 0.35, "loss": 0.35, "waiting": 1.1}
 
+# They kill, pause or keep busy one executor, and find it by its host.
+ONE_BY_HOST = ("loss", "waiting", "failures")
+
 COMMANDS = {
     "queries": "the queries, round after round, under each way of placement",
     "residency": "with pools that hold all only between them: does placement make them do so?",
@@ -95,6 +98,8 @@ def _placements(known):
 def job_options(asked, cluster, root):
     """What the job is told, see ClusterOptions.scala."""
     name, settings = asked.command, cluster.settings
+    if name in ONE_BY_HOST and settings["executors_per_worker"] > 1:
+        sys.exit(f"{name} takes a host for an executor; start the cluster with --executors-per-worker 1")
     pool, share = asked.pool_size, getattr(asked, "pool_share", None)
     if pool and share:
         sys.exit("--pool-size and --pool-share exclude each other")
