@@ -55,7 +55,8 @@ class PartitionPlanSuite extends AnyFunSuite {
   private def plan(
       splits: Seq[PartitionedFile],
       wait: String => Double = _ => 0,
-      maxSplitBytes: Long = 500): Seq[PlacedPartition] = {
+      maxSplitBytes: Long = 500,
+      openCostBytes: Long = 0): Seq[PlacedPartition] = {
     val partitions = splits.zipWithIndex.map { case (s, i) => FilePartition(i, Array(s)) }
     released.clear()
     asked.clear()
@@ -71,7 +72,8 @@ class PartitionPlanSuite extends AnyFunSuite {
       true,
       PlacementRules(),
       maxSplitBytes,
-      0)
+      openCostBytes
+    )
       .of(partitions)
       .toSeq
       .map(_.asInstanceOf[PlacedPartition])
@@ -110,6 +112,32 @@ class PartitionPlanSuite extends AnyFunSuite {
     val two = plan(thirds(3), maxSplitBytes = 500)
     assert(two.map(_.files.map(f => (f.start, f.length)).toSeq) ===
       Seq(Seq((0L, 500L)), Seq((500L, 500L))))
+  }
+
+  test("small files of one executor share tasks, whatever lies between them") {
+    join("1", "2")
+    report("1", (1 to 6).map(holds(_, 0, 2)): _*)
+    report("2", (7 to 12).map(holds(_, 0, 2)): _*)
+    val files = (1 to 6).flatMap(n => Seq(split(n, 0, Length), split(n + 6, 0, Length)))
+    // To open a file costs as much for each of its two row groups.
+    for ((openCost, filesOfTask) <- Seq(0L -> 3, 250L -> 2)) {
+      val planned = plan(files, maxSplitBytes = 3 * Length, openCostBytes = openCost)
+      assert(planned.map(_.files.length) === Seq.fill(12 / filesOfTask)(filesOfTask))
+      val places = for (p <- planned; f <- p.files)
+        yield (f.urlEncodedPath, f.start, f.length) -> p.preferredLocations().toSeq
+      assert(places.toMap === (1 to 12).map { n =>
+        (s"file:/data/f$n", 0L, Length) ->
+          Seq(if (n <= 6) "executor_host1_1" else "executor_host2_2")
+      }.toMap)
+    }
+  }
+
+  test("small files that nobody knows share a task for each executor") {
+    join("1", "2")
+    val files = (1 to 8).map(split(_, 0, Length))
+    val planned = plan(files, maxSplitBytes = 8 * Length)
+    assert(planned.map(_.executor).toSet === Set("1", "2") && planned.length === 2)
+    assert(ranges(planned) === files.map(f => (f.urlEncodedPath, f.start, f.length)).toSet)
   }
 
   test("a file of which only a part is listed is not cut anew") {
