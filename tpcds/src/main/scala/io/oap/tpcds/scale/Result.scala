@@ -2,7 +2,7 @@ package io.oap.tpcds.scale
 
 import java.nio.file.{Files, Path, StandardCopyOption}
 
-import io.oap.tpcds.{Circumstances, Json, Options}
+import io.oap.tpcds.{Circumstances, Json, Options, Statistics}
 
 /**
  * One query of one tenant.
@@ -146,10 +146,18 @@ final case class Result(
     copy(times = times, comparisons = pairs)
   }
 
+  /**
+   * One time of each round: a query that several tenants ran in it has their geometric mean, because
+   * what one of them took says what the others did.
+   */
   private def secondsOf(system: MeasuredSystem): Map[String, Seq[Double]] = {
     val counting = of(system).filter(_.counts)
     val rounds = if (counting.isEmpty) Nil else Seq("round" -> counting.map(_.seconds))
-    counting.flatMap(_.queries).groupMap(_.query)(_.seconds) ++ rounds
+    val queries = counting.flatMap { round =>
+      val byQuery = round.queries.groupMap(_.query)(_.seconds)
+      byQuery.map { case (query, seconds) => query -> Statistics.geometricMean(seconds) }
+    }
+    queries.groupMap(_._1)(_._2) ++ rounds
   }
 }
 

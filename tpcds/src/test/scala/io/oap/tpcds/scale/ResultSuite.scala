@@ -1,0 +1,67 @@
+package io.oap.tpcds.scale
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.oap.tpcds.Circumstances
+
+/** What a result sums up of its rounds. */
+class ResultSuite extends AnyFunSuite {
+  private def query(name: String, tenant: Int, seconds: Double, error: String = "") =
+    QueryTime(name, tenant, 0, seconds, 0, 0, 0, 0, 0, 1, "", error)
+
+  private def round(system: String, number: Int, queries: QueryTime*) =
+    RoundRecord(system, 1, number, "", "", 100.0 * number, 0, 0, 0, "", queries, Nil, Nil)
+
+  private val systems =
+    Seq("a", "b").map(name => MeasuredSystem(name, "spark", Map.empty, 1, "", 0, None))
+
+  private def summedUp(rounds: RoundRecord*): Result = {
+    val plan = Plan(
+      scenario = "",
+      data = "",
+      scale = 1,
+      queries = Seq("q1", "q2"),
+      partitioned = false,
+      storage = "local",
+      systems = systems,
+      state = "warm",
+      warmUps = 1,
+      rounds = 2,
+      repeats = 1,
+      tenants = 2,
+      deal = false,
+      sweep = None,
+      needed = 0,
+      matrix = None,
+      seed = 1
+    )
+    val facts = Circumstances("", Map.empty, Map.empty, Map.empty, Map.empty)
+    Result(plan, Nil, facts, 0, systems, rounds, Nil, Nil).summedUp
+  }
+
+  test("a query that several tenants ran in a round has one time there: their geometric mean") {
+    val result = summedUp(
+      round("a", 1, query("q1", 0, 2), query("q1", 1, 8), query("q2", 0, 3), query("q2", 1, 3)),
+      round("a", 2, query("q1", 0, 5), query("q1", 1, 5), query("q2", 0, 1), query("q2", 1, 4)),
+      round("b", 1, query("q1", 0, 1), query("q1", 1, 1), query("q2", 0, 6), query("q2", 1, 6))
+    )
+    def of(what: String) = result.times.find(t => t.what == what && t.system == "a").get
+    assert(result.times.filter(_.system == "a").map(_.runs) == Seq(2, 2, 2))
+    assert(math.abs(of("q1").median - 4.5) < 1e-9 && math.abs(of("q2").median - 2.5) < 1e-9)
+    assert(of("round").median == 150)
+    val compared = result.comparisons.find(_.what == "q1").get
+    assert(compared.base == "a" && compared.other == "b")
+    assert(compared.times.baseRuns == 2 && compared.times.otherRuns == 1)
+  }
+
+  test("warm-up and rounds with a failed query count nowhere") {
+    val result = summedUp(
+      round("a", 0, query("q1", 0, 9)),
+      round("a", 1, query("q1", 0, 2)),
+      round("a", 2, query("q1", 0, 9), query("q2", 0, 9, error = "lost")))
+    assert(result.times.map(t => (t.what, t.runs, math.round(t.median))) == Seq(
+      ("round", 1, 100),
+      ("q1", 1, 2)))
+    assert(result.comparisons.isEmpty)
+  }
+}
