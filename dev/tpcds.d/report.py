@@ -22,6 +22,7 @@ pre { background: #f5f5f5; padding: .7rem; overflow-x: auto; white-space: pre-wr
 .yes { color: #00694b; font-weight: 600 } .no { color: #a33c00; font-weight: 600 }
 figure { margin: 1.5rem 0 } figcaption { font-size: .9rem; color: #555 }
 """
+FACTS = "Machine, versions, configuration"
 MARKS = {"holds": "yes", "does not hold": "no"}
 
 
@@ -218,7 +219,7 @@ def _section(result):
     parts += [
         "<h3>Commands</h3>",
         f"<pre>{html.escape(chr(10).join(result['commands']))}</pre>",
-        "<details><summary>Machine, versions, configuration</summary>",
+        f"<details><summary>{FACTS}</summary>",
         _table(["", ""], facts(result)),
         "</details>",
     ]
@@ -258,6 +259,5 @@ def _markdown(results):
                 said = note(result, heading)
                 parts += [f"### {heading}", _markdown_table(header, rows), *([said] if said else [])]
         parts += ["### Commands", "\n".join(f"    {c}" for c in result["commands"])]
-        machine = result["circumstances"]["machine"]
-        parts.append(", ".join(f"{key}: {value}" for key, value in sorted(machine.items())))
+        parts += [f"### {FACTS}", "\n".join(f"- {key}: {value}" for key, value in facts(result))]
     return "\n\n".join(parts) + "\n"

@@ -99,7 +99,11 @@ class Pages(unittest.TestCase):
                          "5 rounds to measure; each system has 2 applications", "Linux x"):
                 self.assertIn(said, text)
         self.assertIn("of one query", page.words)
-        self.assertIn("4.1.x", page.words)
+        for said in ("kernel", "Linux x", "spark", "4.1.x", "2026-01-01T00:00:00Z", "spark.oap.pool.size", "64m"):
+            self.assertIn(said, page.words)
+        for line in ("- kernel: Linux x", "- spark: 4.1.x", "- layout: codec snappy",
+                     "- time: 2026-01-01T00:00:00Z", "- spark.oap.pool.size: 64m"):
+            self.assertIn(line, summary.splitlines())
         self.assertEqual(page.cells["yes"], ["holds"])
         self.assertNotIn("no", page.cells)
 

@@ -207,7 +207,7 @@ object DataFolder {
 
   private val Url = "[a-zA-Z][a-zA-Z0-9+.-]*:/.*".r
 
-  private def url(root: String): Path = root match {
+  private[tpcds] def url(root: String): Path = root match {
     case Url() => new Path(root)
     case _ => new Path("file://" + LocalPath.of(root).toAbsolutePath.normalize)
   }

@@ -7,6 +7,7 @@ import java.time.Instant
 import scala.util.Using
 
 import com.sun.management.OperatingSystemMXBean
+import org.apache.spark.launcher.JavaModuleOptions
 import org.apache.spark.sql.SparkSession
 
 /** Where and with what something was measured: facts without which the numbers say nothing. */
@@ -18,14 +19,24 @@ final case class Circumstances(
     configuration: Map[String, String])
 
 object Circumstances {
-  private val Recorded =
-    Seq(
-      "spark.oap.",
-      "spark.sql.",
-      "spark.master",
-      "spark.driver.memory",
-      "spark.executor.",
-      "spark.default.")
+
+  /** What begins so is of one process or one machine, and changes no time. */
+  private val NotRecorded = Seq(
+    "spark.app.",
+    "spark.driver.host",
+    "spark.driver.port",
+    "spark.executor.id",
+    "spark.files",
+    "spark.jars",
+    "spark.repl.",
+    "spark.sql.warehouse.dir",
+    "spark.submit.pyFiles",
+    "spark.ui."
+  )
+
+  /** Results are shown to others. */
+  private val Secret =
+    "(?i)secret|password|passwd|token|credential|signature|\\b(key|sas)\\b".r.unanchored
 
   def now(spark: SparkSession, options: Options): Circumstances = now(
     spark,
@@ -36,18 +47,34 @@ object Circumstances {
       "partitioned" -> options.partitioned,
       "storage" -> options.storage,
       "poolSize" -> options.poolSize
-    )
+    ),
+    options.data
   )
 
-  def now(spark: SparkSession, options: Map[String, Any]): Circumstances = Circumstances(
-    Instant.now().toString,
-    options,
-    machine(spark),
-    versions(spark),
-    spark.conf.getAll.filter { case (key, _) =>
-      Recorded.exists(key.startsWith(_)) && key != "spark.sql.warehouse.dir"
-    }
-  )
+  /** @param data where the data lies that is read: a folder of this machine, or a URL */
+  def now(spark: SparkSession, options: Map[String, Any], data: String): Circumstances =
+    Circumstances(
+      Instant.now().toString,
+      options,
+      machine(spark) ++ DataStorage().facts(data),
+      versions(spark),
+      configuration(spark.conf.getAll))
+
+  /** What is worth recording of Spark's configuration, without what is secret. */
+  private[tpcds] def configuration(all: Map[String, String]): Map[String, String] = for {
+    (key, value) <- all
+    if !NotRecorded.exists(key.startsWith(_))
+    known = if (key.endsWith("JavaOptions")) asGiven(value) else value
+    if known.nonEmpty
+  } yield key -> (if (Secret.matches(key) || Secret.matches(known)) "(not shown)" else known)
+
+  /** Java options without those that Spark and our scripts add to all applications. */
+  private def asGiven(options: String): String = {
+    val ours = options.replace(JavaModuleOptions.defaultModuleOptions(), "").split("\\s+")
+    ours.filterNot(
+      _.matches("|-Dlog4j2\\.configurationFile=.*|-Djava\\.net\\.preferIPv6Addresses=.*"))
+      .mkString(" ")
+  }
 
   private def machine(spark: SparkSession): Map[String, Any] = {
     val memory = ManagementFactory.getOperatingSystemMXBean match {

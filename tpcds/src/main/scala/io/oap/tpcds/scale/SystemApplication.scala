@@ -71,7 +71,8 @@ final class SystemApplication(
     Map[String, Any](
       "revision" -> revision,
       "executors" -> executors,
-      "layout" -> new DataFolder(plan.data, plan.scale).layout(session).words))
+      "layout" -> new DataFolder(plan.data, plan.scale).layout(session).words),
+    plan.data)
 
   /** All files of the tables that the queries read. */
   def fileBytes: Long = {
