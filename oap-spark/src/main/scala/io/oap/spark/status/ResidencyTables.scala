@@ -1,6 +1,7 @@
 package io.oap.spark.status
 
 import scala.concurrent.duration._
+import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
@@ -60,8 +61,13 @@ private[status] object ResidencyTables {
         "modified",
         TimestampType,
         "when it was written, as its identity says",
-        file => new java.sql.Timestamp(file._1.modificationTime))
-    ) ++ sums[(HeldFile, HeldSum)](_._2, "the file"),
+        file => new java.sql.Timestamp(file._1.modificationTime)),
+      SystemColumn(
+        "last_planned",
+        TimestampType,
+        "when this application planned last to read its table",
+        file => timestamp(TablesRead.of(file._1.path)._2))
+    ) ++ sums[(HeldFile, HeldSum)](_._2, "the file") :+ bytesByColumn(_._2),
     session =>
       groups(session)(_.identity).values.toSeq
         .map(held => (held.head._2, HeldSum.of(held)))
@@ -83,8 +89,16 @@ private[status] object ResidencyTables {
       } yield (table, column, sum)).sortBy(row => (row._1, row._2))
   )
 
-  /** What is held of a table, by the executors that hold some. */
-  private final case class HeldTable(table: String, held: Seq[Held], session: SparkSession) {
+  /**
+   * What is held of a table, by the executors that hold some.
+   *
+   * @param read what its scans have counted; nothing where none of them is remembered
+   */
+  private final case class HeldTable(
+      table: String,
+      held: Seq[Held],
+      read: Option[ReaderTotals],
+      session: SparkSession) {
     val sum: HeldSum = HeldSum.of(held)
     def lastPlanned: Option[Long] =
       held.flatMap { case (_, file) => TablesRead.of(file.path)._2 }.maxOption
@@ -103,8 +117,16 @@ private[status] object ResidencyTables {
         "last_planned",
         TimestampType,
         "when this application planned last to read it",
-        _.lastPlanned.map(new java.sql.Timestamp(_)).orNull)
+        table => timestamp(table.lastPlanned)),
+      SystemColumn(
+        "hit_ratio",
+        DoubleType,
+        "part of the column chunks its scans asked for that were in a pool, from 0 to 1, as in " +
+          "the tab",
+        _.read.flatMap(read => Option(read.hitRatio)).orNull
+      )
     ) ++ sums[HeldTable](_.sum, "its files of which anything is held") ++ Seq(
+      bytesByColumn[HeldTable](_.sum),
       SystemColumn[HeldTable](
         "most_bytes",
         LongType,
@@ -121,10 +143,23 @@ private[status] object ResidencyTables {
         "part of each pool that is sure to it, alone or with others in its folder",
         _.share(Kind.MINIMUM))
     ),
-    session =>
-      byTable(session).map { case (table, held) => HeldTable(table, held, session) }
-        .sortBy(_.table)
+    session => {
+      val read = CacheStatus.of(session.sparkContext).snapshot().tables.asScala
+        .map(table => table.table -> table.readers).toMap
+      byTable(session).map { case (table, held) =>
+        HeldTable(table, held, read.get(table), session)
+      }.sortBy(_.table)
+    }
   )
+
+  private def timestamp(millis: Option[Long]): java.sql.Timestamp =
+    millis.map(new java.sql.Timestamp(_)).orNull
+
+  private def bytesByColumn[A](sum: A => HeldSum): SystemColumn[A] = SystemColumn(
+    "bytes_by_column",
+    MapType(StringType, LongType),
+    "bytes of pool for each top-level column",
+    sum(_).bytesByColumn)
 
   private def sums[A](sum: A => HeldSum, whole: String): Seq[SystemColumn[A]] = Seq(
     SystemColumn("executors", IntegerType, "how many executors hold any of it", sum(_).executors),
@@ -171,6 +206,7 @@ private[status] object ResidencyTables {
  * What executors hold of some files, together.
  *
  * @param share see the columns of [[ResidencyTables]]
+ * @param bytesByColumn bytes of pool, by top-level column
  */
 private[status] final case class HeldSum(
     executors: Int,
@@ -178,7 +214,8 @@ private[status] final case class HeldSum(
     chunks: Long,
     encodedBytes: Long,
     vectorBytes: Long,
-    share: Double)
+    share: Double,
+    bytesByColumn: Map[String, Long])
 
 private[status] object HeldSum {
 
@@ -198,7 +235,10 @@ private[status] object HeldSum {
       chunks.size.toLong,
       chunks.filterNot(_.isVector).map(_.bytes).sum,
       chunks.filter(_.isVector).map(_.bytes).sum,
-      if (inAll == 0) 0.0 else heldOnce.toDouble / inAll
+      if (inAll == 0) 0.0 else heldOnce.toDouble / inAll,
+      some.flatMap { case (_, file) =>
+        file.chunks.map(chunk => file.leaves(chunk.leaf) -> chunk.bytes)
+      }.groupMapReduce(_._1)(_._2)(_ + _)
     )
   }
 }

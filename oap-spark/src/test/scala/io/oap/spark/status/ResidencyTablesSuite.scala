@@ -80,8 +80,60 @@ class ResidencyTablesSuite extends CacheSuite {
     assert(table.getAs[Long]("chunks") === 6)
     assert(table.getAs[Int]("executors") === 1 && table.getAs[Int]("files") === 2)
     assert(table.getAs[Long]("vector_bytes") === 0)
+  }
+
+  test("files and tables say what each column takes, and when they were planned to be read") {
+    CacheControl.clear(spark)
+    val before = System.currentTimeMillis()
+    sql("SELECT id, s FROM sales").collect()
+    withConf("spark.oap.cache.representation" -> "auto") {
+      for (_ <- 1 to 2) sql("SELECT v FROM sales").collect()
+    }
+    val after = System.currentTimeMillis()
+    spark.read.parquet(path("loose")).collect()
+    def ofChunks(by: String, condition: String): Map[String, Long] = sql(
+      s"SELECT $by, sum(bytes) FROM oap.system.chunks WHERE $condition GROUP BY $by")
+      .collect().map(row => row.getString(0) -> row.getLong(1)).toMap
+    val files = sql("SELECT * FROM oap.system.files").collect()
+    assert(files.length === 3)
+    for (file <- files) {
+      val path = file.getAs[String]("path")
+      val byColumn = file.getAs[Map[String, Long]]("bytes_by_column")
+      val isLoose = path.contains("loose")
+      assert(byColumn.keySet === (if (isLoose) Set("x") else Set("id", "v", "s")))
+      assert(byColumn === ofChunks("column", s"path = '$path'"))
+      val planned = file.getAs[java.sql.Timestamp]("last_planned").getTime
+      assert(if (isLoose) planned >= after else planned >= before && planned <= after)
+    }
+    val table = one("SELECT * FROM oap.system.tables WHERE table LIKE '%.sales'")
+    assert(table.getAs[Map[String, Long]]("bytes_by_column") ===
+      ofChunks("column", "path NOT LIKE '%loose%'"))
     val planned = table.getAs[java.sql.Timestamp]("last_planned").getTime
-    assert(math.abs(System.currentTimeMillis() - planned) < 10.minutes.toMillis)
+    assert(planned >= before && planned <= after)
+    val v = one("SELECT encoded_bytes + vector_bytes, vector_bytes FROM oap.system.columns " +
+      "WHERE column = 'v'")
+    assert(v.getLong(1) > 0, "in both representations")
+    assert(table.getAs[Map[String, Long]]("bytes_by_column")("v") === v.getLong(0))
+  }
+
+  test("a table's hit ratio is that of its scans, and warming is none") {
+    sql("CREATE TABLE fresh USING parquet AS SELECT id AS a, id AS b FROM range(0, 1000, 1, 1)")
+    def ratio: Any =
+      one("SELECT hit_ratio FROM oap.system.tables WHERE table LIKE '%.fresh'").get(0)
+    CacheControl.clear(spark)
+    sql("CALL oap.system.warm('fresh')").collect()
+    lastExecution
+    assert(ratio === null, "nothing was read")
+    sql("SELECT a FROM fresh").collect()
+    lastExecution
+    assert(ratio === 1.0)
+    CacheControl.clear(spark)
+    sql("SELECT a, b FROM fresh").collect()
+    lastExecution
+    assert(ratio === 1.0 / 3)
+    sql("CALL oap.system.warm('fresh')").collect()
+    lastExecution
+    assert(ratio === 1.0 / 3)
   }
 
   test("a share counts what is held in two representations once") {
