@@ -57,9 +57,9 @@ private[spark] object Advice {
     each.flatten ++ sum(each)
   }
 
-  /** For all executors together. */
-  def together(reports: java.util.List[ExecutorReport]): java.util.List[Advice] =
-    sum(byExecutor(reports.asScala.toSeq)).asJava
+  /** For each executor that is there and has a pool, and for all. */
+  def of(snapshot: CacheSnapshot): Seq[Advice] =
+    of(snapshot.executors.asScala.filter(_.isLive).map(_.report).toSeq)
 
   private def byExecutor(reports: Seq[ExecutorReport]): Seq[Seq[Advice]] = for {
     report <- reports

@@ -1,15 +1,18 @@
 package io.oap.spark.ui
 
+import java.util.{LinkedHashMap, Map => JavaMap}
+
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import jakarta.servlet.http.{HttpServlet, HttpServletRequest, HttpServletResponse}
 
-import io.oap.spark.status.CacheSnapshot
+import io.oap.spark.status.{Advice, CacheSnapshot}
 
 /**
- * What the tab shows, as JSON: `summary`, `executors`, `samples`, `tables`, `columns` and `scans`,
- * of which `?execution=` gives those of one SQL execution. Bytes and milliseconds are numbers.
+ * What the tab shows, as JSON: `summary`, `executors`, `advice`, `samples`, `tables`, `columns` and
+ * `scans`, of which `?execution=` gives those of one SQL execution. Bytes and milliseconds are
+ * numbers.
  */
 private[ui] final class CacheApi(snapshot: () => CacheSnapshot) extends HttpServlet {
   private val mapper = new ObjectMapper
@@ -32,6 +35,7 @@ private[ui] final class CacheApi(snapshot: () => CacheSnapshot) extends HttpServ
     Option(request.getPathInfo).map(_.stripPrefix("/")) match {
       case Some("summary") => Some(now.totals)
       case Some("executors") => Some(now.executors)
+      case Some("advice") => Some(Advice.of(now).map(json).asJava)
       case Some("samples") => Some(now.samples)
       case Some("tables") => Some(now.tables)
       case Some("columns") => Some(now.columns)
@@ -40,6 +44,19 @@ private[ui] final class CacheApi(snapshot: () => CacheSnapshot) extends HttpServ
         Some(now.scans.asScala.filter(scan => wanted.forall(_ == scan.execution)).asJava)
       case _ => None
     }
+  }
+
+  /** A row of `oap.system.advice`. */
+  private def json(advice: Advice): JavaMap[String, Any] = {
+    val fields = new LinkedHashMap[String, Any]
+    fields.put("executor", advice.executor)
+    fields.put("capacityBytes", advice.capacity)
+    fields.put("changeBytes", advice.change)
+    fields.put("hitRatio", advice.hitRatio.map(Double.box).orNull)
+    fields.put("hitRatioChange", advice.hitRatioChange.map(Double.box).orNull)
+    fields.put("askedBytes", advice.asked)
+    fields.put("advice", advice.text)
+    fields
   }
 
   // As the other pages of Spark's UI.

@@ -20,8 +20,7 @@ private[ui] final class CachePage(snapshot: () => CacheSnapshot) extends SparkUi
       StatusTables.advice.of(
         request,
         path,
-        Advice.together(now.executors.asScala
-          .filter(_.isLive).map(_.report).asJava)) ++
+        Advice.of(now).filter(_.executor == Advice.All).asJava) ++
       StatusTables.tables.of(request, path, now.tables) ++
       StatusTables.columns.of(request, path, now.columns) ++
       StatusTables.scans(base).of(request, path, now.scans)

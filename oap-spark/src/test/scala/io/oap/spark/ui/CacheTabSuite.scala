@@ -105,6 +105,43 @@ class CacheTabSuite extends CacheSuite {
     assert(sqlRow.getLong(0) > 0 && sqlRow.getLong(3) === CacheControl.localPool().get.usedBytes)
   }
 
+  test("a table has the same hit ratio in SQL, on the page and in REST") {
+    for (_ <- 1 to 2) read("a")
+    eventually(timeout(1.minute), interval(200.millis)) {
+      val name = s"file:${path("a")}"
+      val inSql = spark.sql(s"SELECT hit_ratio FROM oap.system.tables WHERE table = '$name'")
+        .head().getDouble(0)
+      val readers = json("tables").asScala.find(_.get("table").asText == name).get.get("readers")
+      def counted(what: String) = readers.get(what).asDouble
+      assert(inSql === counted("hits") / Seq("hits", "misses", "bypasses").map(counted).sum)
+      assert(inSql > 0.5 && counted("misses") > 0)
+      val shown = rows(page("/oap/?tables.pageSize=1000"), "tables").find(_("Table") == name).get
+      assert(shown("Hit Ratio") === StatusColumn.percent(inSql))
+    }
+  }
+
+  test("advice is that of SQL, in REST by executor and on the page of all together") {
+    eventually(timeout(1.minute), interval(200.millis)) {
+      val inSql = spark.sql("SELECT * FROM oap.system.advice").collect().toSeq
+      val inRest = json("advice").asScala.toSeq.map { each =>
+        Row(
+          each.get("executor").asText,
+          each.get("capacityBytes").asLong,
+          each.get("changeBytes").asLong,
+          each.get("hitRatio").asDouble,
+          each.get("hitRatioChange").asDouble,
+          each.get("askedBytes").asLong,
+          each.get("advice").asText
+        )
+      }
+      assert(inRest === inSql)
+      assert(inSql.map(_.getString(0)).toSet === Set("driver", "all"))
+      assert(inSql.forall(row => row.getDouble(3) > 0 && row.getLong(5) > 0))
+      assert(rows(page("/oap/"), "advice").map(_("Advice")).toSet ===
+        inSql.filter(_.getString(0) == "all").map(_.getString(6)).toSet)
+    }
+  }
+
   test("scans are those of SQL, and those of one execution are on a page of their own") {
     val inSql = spark.sql("SELECT execution_id, table, hits, misses FROM oap.system.scans")
       .collect().map(_.toSeq.map(_.toString)).toSet
