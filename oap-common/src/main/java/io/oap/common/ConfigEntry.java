@@ -52,6 +52,7 @@ public final class ConfigEntry<T> {
     return key;
   }
 
+  /** What kind of value it is, with its unit where it has one. */
   public String type() {
     return type;
   }

@@ -108,7 +108,7 @@ public final class OapConfig {
   public static final ConfigEntry<String> POOL_PATH =
       new ConfigEntry<>(
           "spark.oap.pool.path",
-          "string",
+          "list of paths",
           "",
           "directories or devices, separated by commas, or nothing",
           Scope.STATIC,
@@ -133,7 +133,7 @@ public final class OapConfig {
   public static final ConfigEntry<String> POOL_NODES =
       new ConfigEntry<>(
           "spark.oap.pool.nodes",
-          "string",
+          "list of numbers",
           "",
           "node numbers below 64, separated by commas, perhaps after interleave:, or nothing",
           Scope.STATIC,
@@ -199,7 +199,7 @@ public final class OapConfig {
   private static ConfigEntry<List<String>> tables(String key, String meaning) {
     return new ConfigEntry<>(
         key,
-        "list",
+        "list of tables",
         "",
         "names, paths and patterns of tables, separated by commas, or nothing",
         Scope.SESSION,
@@ -213,7 +213,7 @@ public final class OapConfig {
       String key, String share, String meaning, Predicate<List<TableShare>> isAllowed) {
     return new ConfigEntry<>(
         key,
-        "list",
+        "list of tables with percent or bytes",
         "",
         "names, paths and patterns of tables, each with = and " + share + "; with commas between",
         Scope.STATIC,
@@ -250,7 +250,7 @@ public final class OapConfig {
   private static ConfigEntry<Long> duration(String key, String defaultText, String meaning) {
     return new ConfigEntry<>(
         key,
-        "duration",
+        "duration in ms, s, m or h",
         defaultText,
         "a time such as 500ms, 30s or 2m",
         Scope.STATIC,

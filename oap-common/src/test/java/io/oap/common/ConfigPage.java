@@ -44,12 +44,13 @@ public final class ConfigPage {
   /** The whole page, ending with a line end. */
   static String text() {
     StringBuilder page = new StringBuilder(OPENING);
-    page.append("| Key | Default | Allowed | Meaning | Takes effect | Since |\n");
-    page.append("|---|---|---|---|---|---|\n");
+    page.append("| Key | Type and unit | Default | Allowed | Meaning | Takes effect | Since |\n");
+    page.append("|---|---|---|---|---|---|---|\n");
     for (ConfigEntry<?> entry : OapConfig.ALL) {
       appendRow(
           page,
           "`" + entry.key() + "`",
+          entry.type(),
           entry.defaultText().isEmpty() ? "none" : "`" + entry.defaultText() + "`",
           entry.allowed(),
           entry.meaning(),

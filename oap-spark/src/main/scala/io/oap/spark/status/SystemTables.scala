@@ -26,7 +26,7 @@ private[status] object SystemTables {
       SystemColumn("key", StringType, "configuration key", _._1.key),
       SystemColumn("value", StringType, "its value in this session", _._2),
       SystemColumn("default", StringType, "value when nothing is set", _._1.defaultText),
-      SystemColumn("type", StringType, "type of the value", _._1.`type`),
+      SystemColumn("type", StringType, "type of the value, with its unit", _._1.`type`),
       SystemColumn("allowed", StringType, "values that are allowed", _._1.allowed),
       SystemColumn(
         "scope",
