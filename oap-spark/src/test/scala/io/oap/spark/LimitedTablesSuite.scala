@@ -1,7 +1,10 @@
 package io.oap.spark
 
 import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.Row
+import org.scalatest.concurrent.Eventually._
 import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.time.SpanSugar._
 
 import io.oap.cache.{MissCause, TableLimit}
 import io.oap.cache.TableLimit.Kind
@@ -98,6 +101,22 @@ class LimitedTablesSuite extends CacheSuite with UncompressedTables {
         assert(isWarm(read("t")), "it displaces its own chunks only")
       }
     }
+  }
+
+  test("oap.system.scans lists what a quota did not admit") {
+    table("counted", 8, "TBLPROPERTIES ('oap.cache.quota' = '1m')")
+    CacheControl.clear(spark)
+    val counted = counters(read("counted"))
+    assert(counted.chunksMissed >= 2 && counted.chunks(MissCause.NOT_ADMITTED) > 0)
+    eventually(timeout(1.minute)) {
+      val scans = sql("SELECT misses, bypasses_not_admitted, bypasses FROM oap.system.scans " +
+        "WHERE table LIKE '%.counted'").collect().toSeq
+      assert(scans === Seq(Row(
+        counted.chunksMissed,
+        counted.chunks(MissCause.NOT_ADMITTED),
+        counted.chunksBypassed)))
+    }
+    sql("DROP TABLE counted")
   }
 
   test("what was read of a table stays up to its minimum, in all representations") {

@@ -2,7 +2,7 @@ package io.oap.spark
 
 import java.nio.file.{Files, Path, StandardCopyOption}
 
-import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.scalatest.concurrent.Eventually._
 import org.scalatest.time.SpanSugar._
@@ -40,15 +40,22 @@ class MissCauseSuite extends CacheSuite {
     some
   }
 
+  private def executor: Row = spark.sql("SELECT * FROM oap.system.executors").head()
+
   private def read(from: String): DataFrame = spark.read.parquet(from)
 
   test("cold, then hits, evicted by others, cold again after clear") {
     CacheControl.clear(spark)
+    val before = executor
     assert(causes(read(small)) === Map("missesCold" -> 2))
     assert(causes(read(small)) === Map.empty)
     (1 to 3).foreach(_ => read(large).collect())
     val again = causes(read(small))
     assert(again.keySet === Set("missesEvicted"))
+    val after = executor
+    def moved(column: String): Long = after.getAs[Long](column) - before.getAs[Long](column)
+    assert(moved("evictions") > 0)
+    assert(moved("chunks") === moved("misses") - moved("evictions"), "all others are held")
     spark.sql(s"CALL oap.system.clear(path => '$small')")
     assert(causes(read(small)) === Map("missesCold" -> 2))
   }
@@ -74,6 +81,18 @@ class MissCauseSuite extends CacheSuite {
     CacheControl.clear(spark)
     val part = causes(read(huge).where("c1 = 5").select("c0"))
     assert(part.contains("bypassesOther"), part)
+  }
+
+  test("chunks that find no room among those in use, and oap.system.scans tells the same") {
+    CacheControl.clear(spark)
+    val wide = write("wide", 8, 5)
+    val found = causes(read(wide))
+    assert(found.keySet === Set("missesCold", "bypassesPinnedFull"))
+    eventually(timeout(1.minute)) {
+      val scans = spark.sql("SELECT misses_cold, bypasses_pinned_full, misses + bypasses " +
+        s"FROM oap.system.scans WHERE table = 'file:$wide'").collect().toSeq
+      assert(scans === Seq(Row(found("missesCold"), found("bypassesPinnedFull"), 8)))
+    }
   }
 
   test("oap.system.scans tells the same") {

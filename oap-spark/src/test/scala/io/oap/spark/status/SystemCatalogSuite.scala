@@ -1,13 +1,16 @@
 package io.oap.spark.status
 
+import java.nio.file.{Files, Path}
+
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.{DataFrame, Row}
+import org.scalactic.Tolerance._
 
 import io.oap.cache.pool.NativeLibrary
 import io.oap.common.OapConfig
-import io.oap.spark.{CacheControl, CacheSuite}
+import io.oap.spark.{CacheControl, CacheSuite, ExecutorCache}
 
 /** The catalog `oap` as a person at SQL meets it, and what its first tables say. */
 class SystemCatalogSuite extends CacheSuite {
@@ -87,12 +90,15 @@ class SystemCatalogSuite extends CacheSuite {
     assert(cold.getAs[String]("executor_id") === "driver")
     assert(cold.getAs[String]("state") === "open")
     assert(cold.getAs[String]("why") === null)
-    assert(cold.getAs[String]("medium") === "dram")
+    assert(cold.getAs[String]("medium") === "dram" && cold.getAs[String]("path") === "")
     assert(cold.getAs[Long]("capacity_bytes") === (96L << 20))
     assert(cold.getAs[Long]("chunks") === 2)
     assert(cold.getAs[Long]("used_bytes") > 0)
     assert(cold.getAs[Long]("pinned_bytes") === 0)
     assert(cold.getAs[String]("native_version") === NativeLibrary.version())
+    val counted = CacheControl.localCounters()
+    val rate = counted.bytesFromFile / 1e6 / (counted.loadNanos / 1e9)
+    assert(rate > 0 && cold.getAs[Double]("load_mb_per_s") === rate +- 1e-9 * rate)
     read()
     val warm = executor
     def moved(column: String): Long = warm.getAs[Long](column) - cold.getAs[Long](column)
@@ -101,6 +107,17 @@ class SystemCatalogSuite extends CacheSuite {
     assert(moved("bytes_from_pool") > 0)
     CacheControl.clear(spark)
     assert(executor.getAs[Long]("chunks") === 0)
+  }
+
+  test("executors says on which nodes the pool lies") {
+    spark.range(0, 1000000, 1, 1).selectExpr("xxhash64(id)").write.parquet(path("touched"))
+    spark.read.parquet(path("touched")).collect()
+    val row = spark.sql("SELECT nodes, used_bytes FROM oap.system.executors").head()
+    val (nodes, used) = (row.getAs[Map[Int, Long]]("nodes"), row.getAs[Long]("used_bytes"))
+    assume(!ExecutorCache.get().get.bytesOnNodes().isEmpty, "this system does not tell of nodes")
+    assert(used > (7L << 20))
+    assert(nodes.values.sum >= used && nodes.values.sum <= (96L << 20))
+    assert(nodes.keys.forall(node => Files.exists(Path.of(s"/sys/devices/system/node/node$node"))))
   }
 
   test("system tables filter and join as any table") {
@@ -146,6 +163,23 @@ class OtherCatalogSuite extends CacheSuite {
 
   test("it stays the user's") {
     assert(spark.conf.get(SystemCatalog.Key) === theirs)
+  }
+}
+
+/** A pool in directories says in which. */
+class PoolPathSuite extends CacheSuite {
+  private def directories: Seq[String] =
+    Seq("a", "b").map(name => Files.createDirectories(folder.resolve(name)).toString)
+
+  override protected def settings: Map[String, String] =
+    super.settings + ("spark.oap.pool.path" -> directories.mkString(","))
+
+  test("executors names the directories") {
+    spark.range(10).write.parquet(path("t"))
+    spark.read.parquet(path("t")).collect()
+    val row = spark.sql("SELECT medium, path, chunks FROM oap.system.executors").head()
+    assert(row.toSeq.take(2) === Seq("file", directories.mkString(",")))
+    assert(row.getLong(2) > 0)
   }
 }
 
