@@ -8,7 +8,7 @@ import org.apache.spark.{SparkConf, SparkEnv}
 import org.apache.spark.internal.Logging
 
 import io.oap.cache.{CacheCounters, ColumnCache}
-import io.oap.cache.pool.{NativeLibrary, PoolOptions}
+import io.oap.cache.pool.{Medium, NativeLibrary, PoolOptions}
 import io.oap.common.OapConfig
 import io.oap.spark.placement.ResidencyReporter
 import io.oap.spark.status.{CacheMetrics, CacheStatus, StatusReporter}
@@ -93,8 +93,9 @@ object ExecutorCache extends Logging {
       val options = PoolOptions.of(settings.get(_).orNull)
       MemoryCheck.here(options, conf).foreach(logWarning(_))
       val cache = ColumnCache.open(settings.get(_).orNull)
+      val unbound = if (options.medium == Medium.NODE) "" else ", bound to no memory node"
       logInfo(s"Column cache opened: a pool of ${cache.poolStats().capacityBytes()} bytes in " +
-        s"${options.place()}, native library ${NativeLibrary.version()}")
+        s"${options.place()}$unbound, native library ${NativeLibrary.version()}")
       Right(cache)
     } catch {
       case e @ (NonFatal(_) | _: LinkageError) =>

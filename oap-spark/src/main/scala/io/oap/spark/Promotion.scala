@@ -1,5 +1,7 @@
 package io.oap.spark
 
+import java.util.concurrent.atomic.AtomicBoolean
+
 import scala.util.control.NonFatal
 
 import org.apache.spark.internal.Logging
@@ -80,7 +82,10 @@ private final class Promotion(
     try body
     catch {
       case NonFatal(e) =>
-        logWarning(s"A row group is not turned into vector chunks: ${e.getMessage}")
+        if (Promotion.hasWarned.compareAndSet(false, true)) {
+          logWarning("A row group is not turned into vector chunks; others that are not will not " +
+            s"be told: ${e.getMessage}")
+        }
         logDebug("Why there are no vector chunks", e)
         close()
     }
@@ -90,4 +95,10 @@ private final class Promotion(
     encoders.foreach(_._2.close())
     encoders = Nil
   }
+}
+
+private object Promotion {
+
+  /** Whether this process has said that something is wrong. */
+  private val hasWarned = new AtomicBoolean
 }

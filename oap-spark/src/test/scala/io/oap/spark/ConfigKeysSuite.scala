@@ -177,20 +177,3 @@ class MemoryCheckSuite extends AnyFunSuite {
     assert(text.endsWith("Set spark.executor.memoryOverhead to at least 1408m."))
   }
 }
-
-/** What an executor logs of its cache. */
-class CacheLogSuite extends CacheSuite {
-  override protected def settings: Map[String, String] = Map("spark.oap.pool.size" -> "77m")
-
-  test("one line when the cache is opened") {
-    val lines = LogLines.ofOurs {
-      spark.range(1000).write.parquet(path("t"))
-      for (_ <- 1 to 2) assert(spark.read.parquet(path("t")).count() === 1000)
-      for (_ <- 1 to 2) spark.read.parquet(path("t")).collect()
-    }
-    val version = io.oap.cache.pool.NativeLibrary.version()
-    assert(lines.filter(_.startsWith("Column cache opened")) === Seq(
-      s"Column cache opened: a pool of ${77 << 20} bytes in anonymous memory, " +
-        s"native library $version"))
-  }
-}

@@ -13,10 +13,13 @@ import org.apache.logging.log4j.core.config.{Configurator, Property}
 object LogLines {
 
   /** Messages of all loggers that log, at whatever level they do. */
-  def of(body: => Unit): Seq[String] = {
+  def of(body: => Unit): Seq[String] = of(_ => true)(body)
+
+  private def of(isWanted: LogEvent => Boolean)(body: => Unit): Seq[String] = {
     val lines = new ConcurrentLinkedQueue[String]
     val appender = new AbstractAppender("memory", null, null, true, Property.EMPTY_ARRAY) {
-      override def append(event: LogEvent): Unit = lines.add(event.getMessage.getFormattedMessage)
+      override def append(event: LogEvent): Unit =
+        if (isWanted(event)) lines.add(event.getMessage.getFormattedMessage)
     }
     val root = LogManager.getRootLogger.asInstanceOf[Logger]
     appender.start()
@@ -26,10 +29,10 @@ object LogLines {
     lines.asScala.toSeq
   }
 
-  /** The same, with what our own classes log at level INFO. */
+  /** What our own classes log, from level INFO on. */
   def ofOurs(body: => Unit): Seq[String] = {
     Configurator.setLevel("io.oap", Level.INFO)
-    try of(body)
+    try of(_.getLoggerName.startsWith("io.oap"))(body)
     finally Configurator.setLevel("io.oap", Level.WARN)
   }
 }

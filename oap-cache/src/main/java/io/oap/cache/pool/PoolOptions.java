@@ -133,6 +133,9 @@ public record PoolOptions(
 
   /** Where the chunks lie, in words: "anonymous memory", "a file in /mnt/pmem0". */
   public String place() {
+    if (medium == Medium.NODE && nodes == 0) {
+      return "memory of the node that it is opened on";
+    }
     String place = medium.phrase();
     if (medium.isOnPaths()) {
       place += " " + paths.stream().map(Path::toString).collect(Collectors.joining(", "));
