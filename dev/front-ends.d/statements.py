@@ -8,10 +8,12 @@ import re
 
 EXTENSION = "io.oap.spark.OapExtensions"
 CACHED = "Format: parquet, column cache"
+# Executors are told of a dropped table in the background: of so many looks the last sees it.
+LOOKS = 10
 
 
 def on(table):
-    """Enable, query, look and clear, with a table of one's own."""
+    """Enable, query, look, clear and drop, with a table of one's own."""
     return [
         f"CREATE TABLE {table} USING parquet AS "
         "SELECT id, id % 7 AS b FROM range(0, 100000, 1, 2)",
@@ -40,6 +42,14 @@ def on(table):
         f"CALL oap.system.clear(table => '{table}')",
         "SELECT concat('check', ':left=', count(*)) FROM oap.system.chunks "
         f"WHERE path LIKE '%/{table}/%'",
+        # Spark gives each of two free executors one of two files; placement may keep them together.
+        "SET spark.oap.placement=off",
+        f"SELECT concat('check', ':anew=', sum(b)) FROM {table}",
+        "SELECT concat('check', ':holders=', count(DISTINCT executor_id)) FROM oap.system.chunks "
+        f"WHERE path LIKE '%/{table}/%'",
+        f"DROP TABLE {table}",
+        *["SELECT concat('check', ':dropped=', count(*)) FROM oap.system.chunks "
+          f"WHERE path LIKE '%/{table}/%'"] * LOOKS,
     ]
 
 
@@ -57,6 +67,9 @@ EXPECTED_ON = [
     "check:pinned=b",
     "check:kept=0:sound=true",
     "check:left=0",
+    "check:anew=299995",
+    "check:holders=2",
+    "check:dropped=0",
 ]
 
 
