@@ -3,6 +3,9 @@
 Each front end is started with one jar and one line of configuration, and makes a table, reads it
 twice, looks at oap.system, clears the table and looks again; what comes back is checked. The Thrift
 server has two users at once, of whom one has the cache switched off.
+
+  dev/front-ends                                       tries all
+  dev/front-ends --start spark-sql -e "SHOW TABLES"    starts one, with further arguments of its own
 """
 
 import argparse
@@ -21,6 +24,21 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 RUN = ROOT / ".cache" / "front-ends"
 # A server that is not up by then never will be.
 PATIENCE_SECONDS = 300
+
+THRIFT_SERVER = [
+    "spark-submit", "--class", "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"]
+CONNECT_SERVER = [
+    "spark-submit", "--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
+# What of Spark runs a front end, with the arguments that make it one.
+PROGRAMS = {
+    "spark-sql": ["spark-sql"],
+    "spark-shell": ["spark-shell"],
+    "pyspark": ["pyspark"],
+    "thrift-server": THRIFT_SERVER,
+    "connect": CONNECT_SERVER,
+}
+# Those that go to a server: the cache is there, not here.
+CLIENTS = ["beeline", "connect-client"]
 
 
 class Failure(Exception):
@@ -144,8 +162,7 @@ def thrift_server(session):
     port = free_port()
     server = session.start(
         session.spark(
-            "spark-submit",
-            "--class", "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2", "spark-internal",
+            *THRIFT_SERVER, "spark-internal",
             "--hiveconf", f"hive.server2.thrift.port={port}",
             "--hiveconf", "hive.server2.thrift.bind.host=127.0.0.1"),
         "server.log")
@@ -173,8 +190,7 @@ def connect(session):
     client = connect_client(session.options.spark_version)
     server = session.start(
         session.spark(
-            "spark-submit",
-            "--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal",
+            *CONNECT_SERVER, "spark-internal",
             conf=[f"spark.connect.grpc.binding.port={port}",
                   "spark.connect.grpc.binding.address=127.0.0.1"]),
         "server.log")
@@ -212,12 +228,40 @@ FRONT_ENDS = {
 }
 
 
+def start(options):
+    """Becomes a front end: with OAP and Spark's defaults, in the folder where the user is."""
+    name, *further = options.start
+    environment = dict(os.environ, SPARK_HOME=options.spark_home)
+    if name == "connect-client":
+        environment.setdefault("SPARK_REMOTE", "sc://localhost")
+        # Without a script, a prompt with the session in it.
+        session = "from pyspark.sql import SparkSession; spark = SparkSession.builder.getOrCreate()"
+        command = [connect_client(options.spark_version), *(further or ["-i", "-c", session])]
+    elif name == "beeline":
+        url = ["-u", "jdbc:hive2://localhost:10000"]
+        command = [f"{options.spark_home}/bin/beeline", *(further or url)]
+    else:
+        # Spark from PyPI is known to the Python of its own environment only.
+        packages = Path(options.spark_home).resolve().parent
+        if packages.name == "site-packages":
+            python = packages.parents[2] / "bin" / "python"
+            environment.setdefault("PYSPARK_PYTHON", str(python))
+        program, *first = PROGRAMS[name]
+        command = [f"{options.spark_home}/bin/{program}", *first, "--jars", options.oap_jar,
+                   "--conf", f"spark.sql.extensions={statements.EXTENSION}", *further]
+    os.execvpe(command[0], command, environment)
+
+
 def parser():
     made = argparse.ArgumentParser(
         prog="dev/front-ends", description=__doc__, allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("front_ends", nargs="*", metavar="FRONT-END",
                       help=f"which to try, all by default: {', '.join(FRONT_ENDS)}")
+    made.add_argument("--start", nargs=argparse.REMAINDER,
+                      help="NAME ARGUMENT ...: start one instead, in the foreground: "
+                           f"{', '.join([*PROGRAMS, *CLIENTS])}; all that follows is passed on to "
+                           "it, such as --conf spark.oap.pool.size=8g or --help")
     for name in ("--spark-home", "--oap-jar", "--spark-version"):
         made.add_argument(name, help=argparse.SUPPRESS)
     made.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
@@ -229,8 +273,12 @@ def main():
     for name in options.front_ends:
         if name not in FRONT_ENDS:
             parser().error(f"there is no front end '{name}': {', '.join(FRONT_ENDS)}")
+    if options.start is not None and (options.start or [None])[0] not in [*PROGRAMS, *CLIENTS]:
+        parser().error(f"--start takes one of {', '.join([*PROGRAMS, *CLIENTS])}")
     if options.check:
         return 0
+    if options.start:
+        start(options)
     failed = False
     for name in options.front_ends or FRONT_ENDS:
         begun = time.monotonic()
