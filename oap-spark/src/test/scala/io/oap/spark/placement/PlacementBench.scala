@@ -5,7 +5,7 @@ import java.lang.management.ManagementFactory
 import com.sun.management.OperatingSystemMXBean
 
 /**
- * Measures Directory and Placement on a cluster of 1,000 executors with 10 million chunks, prints
+ * Measures Directory, Placement and PartitionPlan on a cluster of 1,000 executors with 10 million chunks, prints
  * each figure beside its bar, and exits with 1 when one does not hold. Run by dev/placement-bench.
  */
 object PlacementBench {
@@ -22,6 +22,8 @@ object PlacementBench {
     oneRowGroup()
     println("One executor holds everything")
     skewed()
+    println("The first scan again, from Spark's splits on")
+    tasks(new ScaleSimulation(Executors, RowGroups, 4, Seed), "nothing known")
     if (!allHold) System.exit(1)
   }
 
@@ -31,6 +33,7 @@ object PlacementBench {
     cold(simulation)
     simulation.fill(Splits / 4)
     memory(simulation, before)
+    tasks(simulation, "all known")
     warm(simulation)
   }
 
@@ -58,6 +61,17 @@ object PlacementBench {
     check("plan of 100,000 splits, nothing known, s", seconds(1), 2)
     val plan = simulation.plan(Splits, hashOnly)
     check("most bytes of an executor over the mean", plan.imbalance, 1.25)
+  }
+
+  /** All that planning a scan takes: from Spark's splits to the preferred locations of all tasks. */
+  private def tasks(simulation: => ScaleSimulation, what: String): Unit = {
+    val runs = Seq.fill(3) {
+      val cluster = simulation
+      val splits = cluster.splits(Splits)
+      timed(cluster.tasks(splits).count(_.preferredLocations().isEmpty))
+    }
+    check(s"preferred locations of all, $what, s", runs.map(_._2).sorted.apply(1), 2)
+    check("tasks without", runs.map(_._1).max.toDouble, 0)
   }
 
   private def memory(simulation: ScaleSimulation, before: Long): Unit = {

@@ -4,6 +4,13 @@ import java.util.BitSet
 
 import scala.util.Random
 
+import org.apache.spark.paths.SparkPath
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.read.InputPartition
+import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
+
+import io.oap.common.FileIdentity
+
 /**
  * A Directory filled as a large cluster fills it: files are planned cold, and each executor reports
  * what it was given. Row groups have 23 columns, as TPC-DS's store_sales.
@@ -18,17 +25,19 @@ final class ScaleSimulation(
     seed: Long) {
   import ScaleSimulation._
 
-  private val random = new Random(seed)
-  private val files = Array.fill(rowGroups / rowGroupsOfFile)(random.nextLong())
+  private val files = Array.tabulate(rowGroups / rowGroupsOfFile)(n =>
+    FileIdentity.placementKey(path(n), FileBytes, seed))
   private val columns = Array.tabulate(Columns)(c => s"c$c")
   private val ids = Array.tabulate(executors)(_.toString)
   private val poolBytes = MeanChunkBytes.toLong * Columns * rowGroups / executors * 11 / 10
   private val used = new Array[Long](executors)
   private val reports = new Array[Long](executors)
+  private val load = new ExecutorLoad(() => System.nanoTime())
   val directory = new Directory(1L << 30)
 
   for (e <- ids.indices) {
     directory.executorJoined(ids(e), s"host${e / 2}", 8)
+    load.executorJoined(ids(e), s"host${e / 2}", 8)
     report(e, Nil, 0)
   }
 
@@ -69,6 +78,38 @@ final class ScaleSimulation(
     new Plan(pieces, placed, scan.executors)
   }
 
+  /**
+   * Makes tasks of the first files' splits, as a scan does when it is planned.
+   *
+   * @param splits as Spark makes them: parts of a file of equal length
+   */
+  def tasks(splits: Seq[FilePartition]): Array[InputPartition] =
+    new PartitionPlan(
+      directory,
+      load.expectedWaitSeconds,
+      (_, _) => (),
+      columns.toSeq.take(WantedColumns),
+      true,
+      PlacementRules(),
+      MaxSplitBytes,
+      OpenCostBytes).of(splits)
+
+  /** The first files as Spark cuts them. */
+  def splits(count: Int): Seq[FilePartition] = IndexedSeq.tabulate(count) { n =>
+    val length = FileBytes / rowGroupsOfFile
+    val file = PartitionedFile(
+      InternalRow.empty,
+      SparkPath.fromUrlString(path(n / rowGroupsOfFile)),
+      n % rowGroupsOfFile * length,
+      length,
+      NoHosts,
+      modificationTime = seed,
+      fileSize = FileBytes)
+    FilePartition(n, Array(file))
+  }
+
+  private def path(file: Int): String = s"hdfs://cluster/warehouse/store_sales/part-$file.parquet"
+
   private def piecesOf(scan: DirectoryScan, file: Long, layout: FileLayout): Array[Piece] =
     Array.tabulate(rowGroupsOfFile) { r =>
       val bytes = layout.chunkBytes.slice(r * Columns, (r + 1) * Columns).map(_.toLong).sum
@@ -100,6 +141,11 @@ object ScaleSimulation {
   private val WantedColumns = 8
   private val MeanChunkBytes = 1 << 20
   private val FilesOfReport = 100
+
+  // Of four row groups at most; what a file has beyond its row groups does not matter.
+  private val FileBytes = 4L * Columns * 2 * MeanChunkBytes
+  private val MaxSplitBytes = 128L << 20
+  private val OpenCostBytes = 4L << 20
   private val NoHosts = Array.empty[String]
 
   /** A scan's pieces and where they are placed. */
