@@ -14,7 +14,8 @@ class ScenarioSuite extends AnyFunSuite {
 
   test("fit-both: both pools hold all") {
     val all = pools("fit-both")
-    assert(all("small") == needed && all("small-lru") == needed)
+    assert(all("small") >= needed / 0.98 && all("small") < needed / 0.979)
+    assert(all("small-lru") == all("small"))
     assert(all("large") >= needed * 1000 / 613 && all("large") < needed * 1001 / 613)
     assert(all("large-pmem-model") == all("large"))
     val models = Scenario.named("fit-both").systems(needed, 1).filter(_.medium.nonEmpty)
