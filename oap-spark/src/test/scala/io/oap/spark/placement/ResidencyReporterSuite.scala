@@ -4,7 +4,7 @@ import org.apache.spark.SparkEnv
 import org.scalatest.concurrent.Eventually
 import org.scalatest.time.{Millis, Seconds, Span}
 
-import io.oap.spark.{CacheSuite, ExecutorCache}
+import io.oap.spark.{CacheControl, CacheSuite, ExecutorCache}
 
 /**
  * What a pool holds, told to the driver over Spark's own connection. Driver and executor are one
@@ -18,6 +18,7 @@ class ResidencyReporterSuite extends CacheSuite with Eventually {
 
   override protected def beforeAll(): Unit = {
     super.beforeAll()
+    CacheControl.clear(spark) // of what other suites of this process have left
     spark.range(0, 4000, 1, 3).write.parquet(path("numbers"))
     spark.read.parquet(path("numbers")).collect()
     spark.stop()
