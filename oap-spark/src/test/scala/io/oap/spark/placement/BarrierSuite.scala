@@ -21,7 +21,8 @@ class BarrierSuite extends CacheSuite {
 
   override protected def beforeAll(): Unit = {
     super.beforeAll()
-    spark.range(0, 4000, 1, 8).write.parquet(path("numbers"))
+    // So many files that each executor surely gets some, whatever their names.
+    spark.range(0, 4000, 1, 64).write.parquet(path("numbers"))
     spark.stop()
     spark = newApplication(settings + ("spark.master" -> "local-cluster[0,1,1024]"))
     val directory = Cluster.of(spark.sparkContext).directory
