@@ -47,8 +47,8 @@ object Scenario {
 
   /**
    * Both pools hold all. The published small pool is given as 0.5 % less than what it held; ours
-   * gets what is needed and the 2 % that a pool may lose to its own order. The large one is there a second time, on persistent memory as the
-   * model has it.
+   * gets what is needed and the 2 % that a pool may lose to its own order. The large one is there a
+   * second time, on persistent memory as the model has it.
    */
   private object FitBoth extends Scenario("fit-both", 1 / 0.98, 1000 / 613.0) {
     protected def more(inLarge: Long): Seq[MeasuredSystem] =

@@ -31,28 +31,11 @@ class ExperimentSuite extends AnyFunSuite with BeforeAndAfterAll {
 
   private def system(name: String, kind: String, settings: (String, String)*) = {
     val pool = if (kind == "oap") Map("spark.oap.pool.size" -> "64m") else Map.empty[String, String]
-    MeasuredSystem(name, kind, pool ++ settings, 1, "", 0, None)
+    MadePlans.system(name, kind, pool ++ settings)
   }
 
-  private def plan(systems: MeasuredSystem*): Plan = Plan(
-    scenario = "",
-    data = root.toString,
-    scale = 0.01,
-    queries = Seq("q52", "q42"),
-    partitioned = false,
-    storage = "local",
-    systems = systems,
-    state = "warm",
-    warmUps = 1,
-    rounds = 2,
-    repeats = 1,
-    tenants = 1,
-    deal = false,
-    sweep = None,
-    needed = 0,
-    matrix = None,
-    seed = 3
-  )
+  private def plan(systems: MeasuredSystem*): Plan =
+    MadePlans.plan(systems).copy(data = root.toString, scale = 0.01)
 
   private def run(plan: Plan, file: String, trace: String = ""): Result = {
     val request = RunRequest(plan, root.resolve(file).toString, 0, trace, "dev/tpcds run", "r")

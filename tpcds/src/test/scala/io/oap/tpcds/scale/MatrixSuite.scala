@@ -11,7 +11,7 @@ class MatrixSuite extends AnyFunSuite {
   private val memory = Matrix("memory", Seq(1.09, 0.5), Seq(1, 2, 3), Seq(1), Seq(1))
   private val load = Matrix("load", Seq(0.5), Seq(1 / 3.0, 1, 2), Seq(1 / 3.0, 1), Seq(1 / 3.0, 1))
   private val measured =
-    Seq("spark", "oap").map(kind => MeasuredSystem(kind, kind, Map("k" -> "v"), 1, "", 0, None))
+    Seq("spark", "oap").map(kind => MadePlans.system(kind, kind, Map("k" -> "v")))
 
   test("memory: each memory with one to three tenants per slot") {
     val cells = memory.cells(4)

@@ -12,29 +12,10 @@ class ResultSuite extends AnyFunSuite {
   private def round(system: String, number: Int, queries: QueryTime*) =
     RoundRecord(system, 1, number, "", "", 100.0 * number, 0, 0, 0, "", queries, Nil, Nil)
 
-  private val systems =
-    Seq("a", "b").map(name => MeasuredSystem(name, "spark", Map.empty, 1, "", 0, None))
+  private val systems = Seq("a", "b").map(MadePlans.system(_, "spark"))
 
   private def summedUp(rounds: RoundRecord*): Result = {
-    val plan = Plan(
-      scenario = "",
-      data = "",
-      scale = 1,
-      queries = Seq("q1", "q2"),
-      partitioned = false,
-      storage = "local",
-      systems = systems,
-      state = "warm",
-      warmUps = 1,
-      rounds = 2,
-      repeats = 1,
-      tenants = 2,
-      deal = false,
-      sweep = None,
-      needed = 0,
-      matrix = None,
-      seed = 1
-    )
+    val plan = MadePlans.plan(systems).copy(queries = Seq("q1", "q2"), tenants = 2)
     val facts = Circumstances("", Map.empty, Map.empty, Map.empty, Map.empty)
     Result(plan, Nil, facts, 0, systems, rounds, Nil, Nil).summedUp
   }

@@ -48,25 +48,8 @@ class ScenarioSuite extends AnyFunSuite {
     }
   }
 
-  private val plan = Plan(
-    "",
-    "",
-    1,
-    (1 to 9).map(n => s"q$n"),
-    partitioned = false,
-    "local",
-    Seq("a", "b", "c").map(MeasuredSystem(_, "spark", Map.empty, 1, "", 0, None)),
-    "warm",
-    1,
-    5,
-    2,
-    tenants = 4,
-    deal = false,
-    sweep = None,
-    needed = 0,
-    matrix = None,
-    seed = 7
-  )
+  private val plan = MadePlans.plan(Seq("a", "b", "c").map(MadePlans.system(_, "spark")))
+    .copy(queries = (1 to 9).map(n => s"q$n"), rounds = 5, repeats = 2, tenants = 4, seed = 7)
 
   test("each tenant runs all queries, in an order of its own that the seed gives") {
     val lists = Tenants.queries(plan, 1, 1)
