@@ -16,10 +16,7 @@ class CacheLogSuite extends CacheSuite {
       .selectExpr("xxhash64(id) a", "xxhash64(id, 1) b", "xxhash64(id, 2) d", "id % 10 c")
       .write
       .option("parquet.enable.dictionary", "false")
-      // The writer looks at the size of a row group every so many records.
-      .option("parquet.block.size", "100")
-      .option("parquet.block.size.row.check.min", "2000")
-      .option("parquet.block.size.row.check.max", "2000")
+      .options(rowGroupsOf(2000))
       .option("parquet.page.size.row.check.min", "2000")
       .parquet(path("t"))
     val (lines, counters) = counting(LogLines.ofOurs {

@@ -20,10 +20,7 @@ class MetricsSuite extends CacheSuite {
       .selectExpr("id", "id * 3 as b", "concat('text ', id) as s", "id % 7 as unread")
       .write
       .option("parquet.enable.dictionary", "false")
-      // The writer looks at the size of a row group every so many records.
-      .option("parquet.block.size", "100")
-      .option("parquet.block.size.row.check.min", "500")
-      .option("parquet.block.size.row.check.max", "500")
+      .options(rowGroupsOf(500))
       .option("parquet.page.size.row.check.min", "500")
       .parquet(path("table"))
     s"watched://${path("table")}"
