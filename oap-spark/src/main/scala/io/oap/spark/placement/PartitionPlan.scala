@@ -50,15 +50,13 @@ private[spark] final class PartitionPlan(
     val shares = ranges.indices.groupBy(i =>
       Role(placed.executors(i), placed.alternatives(i), placed.isGuest(i))).toSeq
     val tasks = shares.sortBy(_._1).flatMap { case (role, share) =>
-      packed(share.map(ranges(_))).map(role -> _)
+      packed(share.map(ranges(_))).map(new Task(role, _))
     }
     // An executor takes its tasks in this order: first those that no other may take.
     tasks
-      .sortBy { case (role, task) => (role.alternatives.nonEmpty, -task.map(_.file.length).sum) }
+      .sortBy(task => (task.role.alternatives.nonEmpty, -task.fileBytes))
       .zipWithIndex
-      .map { case ((role, task), index) =>
-        partition(index, role, task, placed.bearableWaitSeconds)
-      }
+      .map { case (task, index) => partition(index, task, placed.bearableWaitSeconds) }
       .toArray[InputPartition]
   }
 
@@ -133,41 +131,39 @@ private[spark] final class PartitionPlan(
    * A task waits for as long as reading anew what it wants takes, or as the other executors have
    * work of this scan. It is said again when the stage is submitted, which may be much later.
    */
-  private def partition(
-      index: Int,
-      role: Role,
-      task: Seq[Range],
-      bearableWaitSeconds: Double): InputPartition = {
-    val files = joined(task.map(_.file)).toArray
-    val isCold = task.forall(_.piece.holdings.isEmpty)
-    val reloadSeconds = task.map(_.piece.wantedBytes).sum / rules.loadBytesPerSecond
-    val longestWait = math.max(reloadSeconds, bearableWaitSeconds)
-    val first = executors.lift(role.executor)
-    val others = role.alternatives.map(executors)
+  private def partition(index: Int, task: Task, bearableWaitSeconds: Double): InputPartition = {
+    val isCold = task.ranges.forall(_.piece.holdings.isEmpty)
+    val wantedBytes = task.ranges.iterator.map(_.piece.wantedBytes).sum
+    val longestWait = math.max(wantedBytes / rules.loadBytesPerSecond, bearableWaitSeconds)
+    val first = executors.lift(task.role.executor)
+    val others = task.role.alternatives.map(executors)
     def locations = (first ++ others).toSeq
       .filter(e => waitSeconds(e.id) <= longestWait)
       .map(e => s"executor_${e.host}_${e.id}")
     new PlacedPartition(
       index,
-      files,
+      joined(task.ranges.map(_.file)),
       first.map(_.id).orNull,
       others.map(_.id).toArray,
-      role.isGuest,
+      task.role.isGuest,
       isCold,
       () => locations)
   }
 
   /** Ranges that follow each other in a file as one. */
-  private def joined(files: Seq[PartitionedFile]): Seq[PartitionedFile] =
-    files.foldLeft(Vector.empty[PartitionedFile]) { (before, next) =>
-      before.lastOption match {
+  private def joined(files: Seq[PartitionedFile]): Array[PartitionedFile] = {
+    val all = ArrayBuffer.empty[PartitionedFile]
+    files.foreach { next =>
+      all.lastOption match {
         case Some(last)
-            if last.urlEncodedPath == next.urlEncodedPath &&
-              last.start + last.length == next.start =>
-          before.init :+ last.copy(length = last.length + next.length)
-        case _ => before :+ next
+            if last.start + last.length == next.start &&
+              last.urlEncodedPath == next.urlEncodedPath =>
+          all(all.size - 1) = last.copy(length = last.length + next.length)
+        case _ => all += next
       }
     }
+    all.toArray
+  }
 }
 
 private object PartitionPlan {
@@ -177,6 +173,12 @@ private object PartitionPlan {
 
   /** What [[Placed]] says of a piece. */
   private final case class Role(executor: Int, alternatives: Seq[Int], isGuest: Boolean)
+
+  /** Ranges that are read together. */
+  private final class Task(val role: Role, val ranges: Seq[Range]) {
+    // Compared often when tasks are put in order, hence no method.
+    val fileBytes: Long = ranges.iterator.map(_.file.length).sum
+  }
 
   private implicit val roles: Ordering[Role] = {
     import scala.math.Ordering.Implicits.seqOrdering

@@ -1,5 +1,7 @@
 package io.oap.spark.placement
 
+import scala.collection.mutable
+
 /**
  * How pieces are placed.
  *
@@ -20,8 +22,8 @@ final case class PlacementRules(
  * or the one they were sent to before, or one that holds other columns of them. Executors with too
  * much of these give up some, where another would be done with them sooner; those that are busy,
  * nobody knows for how long, share some with the others. Then the cold ones, by rendezvous hashing
- * within limits of work and of what the pools take. What two executors hold, either may read; and
- * one that joined others late may read what they hold, until it has its part.
+ * within limits of work and of what the pools take. What several executors hold, any of three may
+ * read; and one that joined others late may read what they hold, until it has its part.
  */
 object Placement {
 
@@ -152,24 +154,37 @@ final private class Placing(
   }
 
   /**
-   * Lets executors that joined late take over pieces as long as the others have work meanwhile.
-   * What they read they keep, there is room, and hold it in the next scan.
+   * Lets executors that joined late take over pieces as long as the others have work meanwhile:
+   * first what they hold, then any, each by the one that would be done first. What they read they
+   * keep, there is room, and hold it in the next scan.
    */
-  def shareWithLate(): Unit = if (rules.usesResidency)
-    for (late <- executors.indices if loads.hasLessThanItsPart(late)) {
-      val heldFirst = pieces.indices
-        .filter(i => places(i) >= 0 && places(i) != late && placed.alternatives(i).isEmpty)
-        .sortBy(i => (-held(pieces(i), late), Mixing.mix(pieces(i).position), i))
-      for (i <- heldFirst) {
-        val (piece, from) = (pieces(i), places(i))
-        val thereDone = loads.finish(late, loads.seconds(piece, held(piece, late)))
-        if (thereDone < loads.finish(from, 0)) {
-          placed.alternatives(i) = Seq(late)
-          loads.take(from, piece, held(piece, from), placed.isGuest(i))
-          loads.give(late, piece, held(piece, late), isGuest = true)
-        }
+  def shareWithLate(): Unit = if (rules.usesResidency) {
+    val isBehind = executors.indices.map(loads.hasLessThanItsPart).toArray
+    if (isBehind.contains(true)) {
+      val shareable = pieces.indices
+        .filter(i => places(i) >= 0 && !isBehind(places(i)) && placed.alternatives(i).isEmpty)
+        .sortBy(i => (Mixing.mix(pieces(i).position), i))
+      for (i <- shareable)
+        pieces(i).holdings.find(h => isBehind(h.executor)).foreach(h => shareWith(i, h.executor))
+      val late = mutable.PriorityQueue.from(executors.indices.filter(isBehind(_)))(
+        Ordering.by(executor => -loads.finish(executor, 0)))
+      for (i <- shareable if placed.alternatives(i).isEmpty) {
+        val soonest = late.dequeue()
+        shareWith(i, soonest)
+        late.enqueue(soonest)
       }
     }
+  }
+
+  /** Names a second executor for a piece if it would be done there before its own is with all. */
+  private def shareWith(i: Int, other: Int): Unit = {
+    val (piece, from) = (pieces(i), places(i))
+    if (loads.finish(other, loads.seconds(piece, held(piece, other))) < loads.finish(from, 0)) {
+      placed.alternatives(i) = Seq(other)
+      loads.take(from, piece, held(piece, from), placed.isGuest(i))
+      loads.give(other, piece, held(piece, other), isGuest = true)
+    }
+  }
 
   /**
    * Names the next executors that hold as much of a piece, in a ring. When one is slow, its

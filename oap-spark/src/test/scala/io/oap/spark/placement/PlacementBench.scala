@@ -5,8 +5,9 @@ import java.lang.management.ManagementFactory
 import com.sun.management.OperatingSystemMXBean
 
 /**
- * Measures Directory, Placement and PartitionPlan on a cluster of 1,000 executors with 10 million chunks, prints
- * each figure beside its bar, and exits with 1 when one does not hold. Run by dev/placement-bench.
+ * Measures Directory, Placement and PartitionPlan on a cluster of 1,000 executors with 10 million
+ * chunks, prints each figure beside its bar, and exits with 3 when one does not hold. Run by
+ * dev/placement-bench.
  */
 object PlacementBench {
   private val Executors = 1000
@@ -22,9 +23,11 @@ object PlacementBench {
     oneRowGroup()
     println("One executor holds everything")
     skewed()
+    println("Half of the executors joined late")
+    late()
     println("The first scan again, from Spark's splits on")
     tasks(new ScaleSimulation(Executors, RowGroups, 4, Seed), "nothing known")
-    if (!allHold) System.exit(1)
+    if (!allHold) System.exit(3)
   }
 
   private def fourRowGroups(): Unit = {
@@ -53,6 +56,23 @@ object PlacementBench {
     val runs = Seq.fill(3)(timed(Placement.place(pieces, executors, PlacementRules())))
     check("plan of 100,000 splits, s", runs.map(_._2).sorted.apply(1), 2)
     check("splits left to it, of 1,000", runs.last._1.executors.count(_ == 7) / 1e2, 10)
+  }
+
+  private def late(): Unit = {
+    val executors = Array.tabulate(Executors) { e =>
+      val usedBytes = if (e % 2 == 0) 1L << 32 else 0
+      LiveExecutor(e.toString, "host", 8, 1L << 40, usedBytes, isLate = e % 2 == 1)
+    }
+    val bytes = 8L << 20
+    val pieces = Array.tabulate(Splits) { i =>
+      val holder = i % (Executors / 2) * 2
+      Piece(i, 4, bytes, Array(Holding(holder, bytes, bytes)), holder, Array.empty)
+    }
+    val runs = Seq.fill(3)(timed(Placement.place(pieces, executors, PlacementRules())))
+    check("plan of 100,000 splits, s", runs.map(_._2).sorted.apply(1), 2)
+    val placed = runs.last._1
+    val used = placed.executors.toSet ++ placed.alternatives.iterator.flatten
+    check("late ones that get nothing", executors.indices.count(!used(_)), 0)
   }
 
   private def cold(simulation: ScaleSimulation): Unit = {

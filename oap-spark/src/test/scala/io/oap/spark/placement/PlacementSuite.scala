@@ -112,6 +112,11 @@ final class PlacementSuite extends AnyFunSuite {
       three :+ late,
       PlacementRules(usesResidency = false),
       warm: _*).forall(_.isEmpty))
+    // Two get as much as each other; some of it is moved there, because three have too much then.
+    val five = three :+ late :+ late.copy(id = "4")
+    val got = place(five, PlacementRules(), warm: _*).map(_._1) ++
+      alternatives(five, PlacementRules(), warm: _*).flatten
+    assert(Seq(3, 4).map(e => got.count(_ == e)).forall(n => n >= 6 && n <= 9), got)
   }
 
   test("what nobody holds goes to its home, then to where other columns are held") {
