@@ -1,6 +1,5 @@
 package io.oap.spark
 
-import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
   EqualNullSafe,
@@ -16,7 +15,7 @@ import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.metric.CustomMetric
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.Scan.ColumnarSupportMode
-import org.apache.spark.sql.execution.datasources.FilePartition
+import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
 import org.apache.spark.sql.execution.datasources.v2.parquet.{
   ParquetPartitionReaderFactory,
   ParquetScan,
@@ -27,7 +26,7 @@ import org.apache.spark.sql.sources.{And, Filter, Not, Or}
 import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
 
 import io.oap.common.OapConfig
-import io.oap.spark.placement.{Cluster, PartitionPlan, PlacementRules}
+import io.oap.spark.placement.{Cluster, PartitionPlan, PlacementRules, TaskSize}
 
 /** Takes Spark's V2 push-down as Spark's own Parquet source does, and builds a cached scan. */
 final class CachedParquetScanBuilder(
@@ -126,14 +125,13 @@ final class CachedParquetScan(
     else placed(parquet.copy(partitionFilters = partitionFilters ++ filters).planInputPartitions())
   }
 
-  /** The partitions where their chunks are, if there is a choice. */
+  /** The partitions where their chunks are, if there is a choice, and as large as they should be. */
   private def placed(partitions: Array[InputPartition]): Array[InputPartition] = {
     val context = sparkSession.sparkContext
-    val mayBePlaced = tableRules.isPlaced && !context.isLocal && pushedAggregate.isEmpty
+    val files = partitions.toSeq.collect { case files: FilePartition => files }
+    val mayBeDivided = tableRules.isPlaced && pushedAggregate.isEmpty && files.nonEmpty
     CachedParquetScan.placementRules(conf) match {
-      case Some(rules) if mayBePlaced && partitions.nonEmpty =>
-        val files = partitions.toSeq.collect { case files: FilePartition => files }
-        def bytes = files.flatMap(_.files).map(_.length + conf.filesOpenCostInBytes).sum
+      case Some(rules) if mayBeDivided && !context.isLocal =>
         val cluster = Cluster.of(context)
         val measured = cluster.directory.loadBytesPerSecond
         new PartitionPlan(
@@ -143,12 +141,29 @@ final class CachedParquetScan(
           readDataSchema.fieldNames.toSeq,
           conf.caseSensitiveAnalysis,
           measured.fold(rules)(rate => rules.copy(loadBytesPerSecond = rate)),
-          FilePartition.maxSplitBytes(sparkSession, bytes),
+          taskBytes(files),
           conf.filesOpenCostInBytes
         ).of(files)
+      // Without a placement, hosts of blocks decide in a cluster, and what has the same stays alone.
+      case _ if mayBeDivided && context.isLocal && dropsRows =>
+        TaskSize.packed(files.flatMap(_.files), cost, taskBytes(files)).zipWithIndex
+          .map { case (some, index) => FilePartition(index, some.toArray) }
+          .toArray[InputPartition]
       case _ => partitions
     }
   }
+
+  private def cost(file: PartitionedFile): Long = file.length + conf.filesOpenCostInBytes
+
+  private def taskBytes(files: Seq[FilePartition]): Long = TaskSize.bytes(
+    sparkSession,
+    conf,
+    files.iterator.flatMap(_.files).map(cost).sum,
+    readDataSchema.defaultSize.toDouble / dataSchema.defaultSize,
+    dropsRows)
+
+  /** Whether the scan drops rows without a join key, once it finds vector chunks. */
+  private def dropsRows: Boolean = Representation.of(conf).usesVectors && joinKeys.nonEmpty
 
   private def matchesNothing(predicate: Predicate): Boolean = predicate match {
     case In(_, values) => values.forall(_.value() == null)
@@ -182,16 +197,18 @@ final class CachedParquetScan(
       case readers => readers
     }
 
-  private def conditions: ScanConditions = {
-    val onData = runtimePredicates.filter(In.unapply(_).exists { case (name, _) =>
-      readDataSchema.exists(f => conf.resolver(f.name, name))
-    })
+  private def conditions: ScanConditions =
     ScanConditions(
-      onData.flatMap(bounded).flatMap(SparkInternals.toFilter(_)).toArray,
-      if (Representation.of(conf).usesVectors) staticRowFilters ++ onData.flatMap(rowFilter)
+      joinKeys.flatMap(bounded).flatMap(SparkInternals.toFilter(_)).toArray,
+      if (Representation.of(conf).usesVectors) staticRowFilters ++ joinKeys.flatMap(rowFilter)
       else Nil
     )
-  }
+
+  /** The IN predicates on data columns. */
+  private def joinKeys: Seq[Predicate] =
+    runtimePredicates.filter(In.unapply(_).exists { case (name, _) =>
+      readDataSchema.exists(f => conf.resolver(f.name, name))
+    })
 
   private def staticRowFilters: Seq[RowFilter] =
     if (conf.parquetFilterPushDown) RowFilter.of(dataFilters) else Nil
@@ -229,14 +246,15 @@ final class CachedParquetScan(
 
   override def supportedCustomMetrics(): Array[CustomMetric] = ScanMetrics.all
 
-  /** Files that the scan may read, for EXPLAIN. */
-  private lazy val someFiles: Seq[FileStatus] = ScanShares.sample(
-    fileIndex.listFiles(partitionFilters, dataFilters).flatMap(_.files.map(_.fileStatus)))
+  private lazy val shares = new ScanShares(
+    this,
+    fileIndex.listFiles(partitionFilters, dataFilters).flatMap(_.files.map(_.fileStatus)),
+    conf.caseSensitiveAnalysis)
 
   override def getMetaData(): Map[String, String] = {
     val rows = if (Representation.of(conf).usesVectors) staticRowFilters else Nil
     super.getMetaData() + ("Format" -> "parquet, column cache") ++
-      ScanShares.text(this, someFiles, conf.caseSensitiveAnalysis).map("CachedShare" -> _) ++
+      shares.text.map("CachedShare" -> _) ++
       (if (rows.isEmpty) None else Some("RowFilters" -> seqToString(rows)))
   }
 

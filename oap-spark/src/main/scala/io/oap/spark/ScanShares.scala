@@ -9,43 +9,51 @@ import io.oap.spark.placement.{CachedShares, Cluster}
 import io.oap.spark.status.HeldFiles
 
 /**
- * What part of each column of a scan the pools hold, for EXPLAIN. Spark also asks for it when it
- * shows a query in its UI, so only some of the files are looked at when there are many.
+ * What part of each column of a scan the pools hold, for EXPLAIN. Spark also asks for it whenever
+ * it shows a query in its UI, several times while the query runs; so it is remembered, and only some
+ * of the files are looked at when there are many.
+ *
+ * @param listed files that the scan may read; asked at most once
  */
-private object ScanShares extends Logging {
+private final class ScanShares(
+    scan: CachedParquetScan,
+    listed: => Seq[FileStatus],
+    isCaseSensitive: Boolean)
+    extends Logging {
 
-  private val MostFiles = 1000
-
-  /** Up to that many, spread evenly. */
-  def sample(files: Seq[FileStatus]): Seq[FileStatus] = {
-    val step = (files.size + MostFiles - 1) / MostFiles
-    if (step <= 1) files else files.indices.by(step).map(files(_))
-  }
+  private val context = scan.sparkSession.sparkContext
+  private lazy val files = ScanShares.sample(listed)
+  private val shares =
+    new Remembered(() => version, () => shared(scan.readDataSchema.fieldNames.toSeq))
 
   /** The shares as text, as far as they can be told. */
-  def text(
-      scan: CachedParquetScan,
-      files: => Seq[FileStatus],
-      isCaseSensitive: Boolean): Option[String] =
-    try {
-      val columns = scan.readDataSchema.fieldNames.toSeq
-      if (columns.isEmpty) None
-      else Some(shares(scan, files, columns, isCaseSensitive).map { case (name, share) =>
+  def text: Option[String] =
+    try
+      if (scan.readDataSchema.isEmpty) None
+      else Some(shares.get.map { case (name, share) =>
         s"$name: ${math.floor(share * 100).toInt} %"
       }.mkString("[", ", ", "]"))
-    } catch {
+    catch {
       case NonFatal(e) =>
         logDebug("The cached share of a scan cannot be told", e)
         None
     }
 
-  private def shares(
-      scan: CachedParquetScan,
-      files: Seq[FileStatus],
-      columns: Seq[String],
-      isCaseSensitive: Boolean): Seq[(String, Double)] = {
-    val context = scan.sparkSession.sparkContext
+  private def version: Any =
+    if (context.isLocal) HeldFiles.version else Cluster.of(context).directory.contentVersion
+
+  private def shared(columns: Seq[String]): Seq[(String, Double)] =
     if (context.isLocal) HeldFiles.shares(files, columns, isCaseSensitive)
     else CachedShares.of(Cluster.of(context).directory, files, columns, isCaseSensitive)
+}
+
+private object ScanShares {
+
+  private val MostFiles = 1000
+
+  /** Up to that many, spread evenly. */
+  private def sample(files: Seq[FileStatus]): Seq[FileStatus] = {
+    val step = (files.size + MostFiles - 1) / MostFiles
+    if (step <= 1) files else files.indices.by(step).map(files(_))
   }
 }

@@ -202,11 +202,11 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
     case _ => None
   }
 
-  private def areServed(schema: StructType, options: Map[String, String]): Boolean = {
-    val hadoopConf = session.sessionState.newHadoopConfWithOptions(options)
+  private def areServed(schema: StructType, options: Map[String, String]): Boolean =
     !SparkInternals.hasUserDefinedType(schema) &&
-    UseColumnCache.UnservedSettings.forall(hadoopConf.get(_) == null)
-  }
+      !UseColumnCache.UnservedSettings.exists(key =>
+        options.contains(key) || conf.contains(key) ||
+          session.sparkContext.hadoopConfiguration.get(key) != null)
 }
 
 object UseColumnCache {

@@ -5,6 +5,7 @@ import java.io.{ByteArrayOutputStream, ObjectOutputStream}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.connector.expressions.{Expression, Expressions}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.execution.datasources.FilePartition
 
 import io.oap.cache.CacheCounters
 
@@ -170,6 +171,36 @@ class VectorSuite extends CacheSuite {
       assert(more > 800000 && more < 810000)
     }
     assert(sent(many) - sent() < 10000)
+  }
+
+  test("tasks are larger where join keys leave out rows, and only there") {
+    val keys = Expressions.column("id") +: (5L to 6L).map(Expressions.literal(_))
+    val found = new Predicate("IN", keys.toArray[Expression])
+    def tasks(predicates: Predicate*): Seq[FilePartition] = {
+      val scan = cachedScans(executed(table.select("id"))).head
+      scan.filter(predicates.toArray)
+      scan.planInputPartitions().toSeq.map(_.asInstanceOf[FilePartition])
+    }
+    def ranges(tasks: Seq[FilePartition]) =
+      tasks.flatMap(_.files).map(file => (file.urlEncodedPath, file.start, file.length)).toSet
+    withConf(
+      "spark.sql.files.maxPartitionBytes" -> "40k",
+      "spark.sql.files.openCostInBytes" -> "0") {
+      val ofSpark = tasks()
+      assert(ofSpark.size > 12 && tasks(found).size == ofSpark.size)
+      vectors {
+        assert(tasks().size == ofSpark.size)
+        // Three for each of the two cores, or what fills them to the nearer end.
+        val larger = tasks(found)
+        assert(larger.size >= 5 && larger.size <= 7 && ranges(larger) == ranges(ofSpark))
+        assert(larger.map(_.index) == larger.indices)
+      }
+      val dim = spark.read.parquet(path("dim")).filter("name != 'n0'")
+      warm {
+        val fact = table
+        fact.join(dim, fact("k") === dim("dk")).select("id", "price", "name")
+      }
+    }
   }
 
   test("nested columns stay encoded beside vector chunks") {

@@ -28,6 +28,7 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
   private val losses = new ExpectedRoom(nanoTime)
   private var fileBytes = 0L
   private var changesOfSlots = 0L
+  private var changes = 0L
 
   /** An executor may be given work from now on. Known executors keep what they hold. */
   def executorJoined(id: String, host: String, cores: Int): Unit = synchronized {
@@ -60,6 +61,7 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
   private def forget(id: String): Option[KnownExecutor] = {
     val executor = Option(executors.remove(id))
     executor.foreach { e =>
+      changes += 1
       e.isLive = false
       giveUpSlot(e)
     }
@@ -82,6 +84,7 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
         slots.take(executor)
         executor.isIncomplete = false
       }
+      if (delta.from == 0 || delta.files.nonEmpty) changes += 1
       executor.lastReport = delta.to
       executor.capacityBytes = delta.capacityBytes
       executor.usedBytes = delta.usedBytes
@@ -121,6 +124,9 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
       DirectoryTotals(executors, files.size, held, heldTwice, estimatedBytes)
     }
   }
+
+  /** A number that grows whenever it learns what executors hold, or hold no more. */
+  def contentVersion: Long = synchronized(changes)
 
   /** How fast a task reads files, on the average of the executors that know; if any does. */
   def loadBytesPerSecond: Option[Double] = synchronized {

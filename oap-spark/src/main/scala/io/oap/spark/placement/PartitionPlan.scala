@@ -19,7 +19,7 @@ import io.oap.common.FileIdentity
  *     wait on the one of this id; asked now and again when a stage is submitted
  * @param tell sends a request to the executor of this id, if it can be reached; must not block
  * @param columns top-level columns the scan reads
- * @param maxSplitBytes what Spark's own packing puts into one task at most
+ * @param taskBytes what is packed into one task at most
  * @param openCostBytes what opening a file costs, as bytes that could be read meanwhile
  */
 private[spark] final class PartitionPlan(
@@ -29,7 +29,7 @@ private[spark] final class PartitionPlan(
     columns: Seq[String],
     isCaseSensitive: Boolean,
     rules: PlacementRules,
-    maxSplitBytes: Long,
+    taskBytes: Long,
     openCostBytes: Long) {
   import PartitionPlan._
 
@@ -50,7 +50,7 @@ private[spark] final class PartitionPlan(
     val shares = ranges.indices.groupBy(i =>
       Role(placed.executors(i), placed.alternatives(i), placed.isGuest(i))).toSeq
     val tasks = shares.sortBy(_._1).flatMap { case (role, share) =>
-      packed(share.map(ranges(_))).map(new Task(role, _))
+      TaskSize.packed(share.map(ranges(_)), cost, taskBytes).map(new Task(role, _))
     }
     // An executor takes its tasks in this order: first those that no other may take.
     tasks
@@ -59,6 +59,8 @@ private[spark] final class PartitionPlan(
       .map { case (task, index) => partition(index, task, placed.bearableWaitSeconds) }
       .toArray[InputPartition]
   }
+
+  private def cost(range: Range): Long = range.file.length + openCostBytes
 
   /** The splits of each file, in order. */
   private def filesOf(partitions: Seq[FilePartition]): Iterable[Seq[PartitionedFile]] = {
@@ -106,26 +108,6 @@ private[spark] final class PartitionPlan(
       holdings: Array[Holding],
       hosts: Array[String]): Piece =
     Piece(key, start, bytes, holdings, scan.home(key, start), hosts)
-
-  /** One executor's ranges as tasks of about equal size, each within Spark's bound if it can be. */
-  private def packed(ranges: Seq[Range]): Seq[Seq[Range]] = {
-    def cost(range: Range) = range.file.length + openCostBytes
-    val total = ranges.map(cost).sum
-    val tasks = math.max(1, (total + maxSplitBytes - 1) / maxSplitBytes)
-    val share = (total + tasks - 1) / tasks
-    val packed = ArrayBuffer(ArrayBuffer.empty[Range])
-    var size = 0L
-    ranges.foreach { range =>
-      // To the nearer end: otherwise every task would be too small, or every one too large.
-      if (packed.last.nonEmpty && size + cost(range) / 2 > share) {
-        packed += ArrayBuffer.empty
-        size = 0
-      }
-      packed.last += range
-      size += cost(range)
-    }
-    packed.map(_.toSeq).toSeq
-  }
 
   /**
    * A task waits for as long as reading anew what it wants takes, or as the other executors have

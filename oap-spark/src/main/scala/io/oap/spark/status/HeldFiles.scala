@@ -8,7 +8,7 @@ import io.oap.cache.{ColumnCache, KeptChunks}
 import io.oap.cache.parquet.KnownFiles.KnownFile
 import io.oap.cache.pool.PoolSnapshot.HeldKey
 import io.oap.common.ChunkKey
-import io.oap.spark.ExecutorCache
+import io.oap.spark.{ExecutorCache, Remembered}
 import io.oap.spark.placement.CachedShares
 
 /**
@@ -57,7 +57,7 @@ private[spark] object HeldFiles {
       files: Seq[FileStatus],
       columns: Seq[String],
       isCaseSensitive: Boolean): Seq[(String, Double)] = {
-    val held = here().map(file => (file.path, file.length, file.modificationTime) -> file).toMap
+    val held = byStatus.get
     val shares = new CachedShares(columns, isCaseSensitive)
     files.foreach { status =>
       held.get((status.getPath.toString, status.getLen, status.getModificationTime)) match {
@@ -73,12 +73,20 @@ private[spark] object HeldFiles {
     shares.result
   }
 
+  /** Something else whenever this process holds other chunks than before. */
+  def version: Any = opened.map(cache => (cache, cache.contentVersion()))
+
+  private val byStatus = new Remembered(
+    () => version,
+    () => here().map(file => (file.path, file.length, file.modificationTime) -> file).toMap)
+
   /**
    * The files of which this process holds chunks, in no order. A file that was opened long ago and
    * forgotten, because it held nothing for a while, is left out until it is opened again.
    */
-  private[status] def here(): Seq[HeldFile] =
-    ExecutorCache.ifOpened.flatMap(_.toOption).fold(Seq.empty[HeldFile])(of)
+  private[status] def here(): Seq[HeldFile] = opened.fold(Seq.empty[HeldFile])(of)
+
+  private def opened: Option[ColumnCache] = ExecutorCache.ifOpened.flatMap(_.toOption)
 
   private def of(cache: ColumnCache): Seq[HeldFile] =
     cache.snapshot().chunks.asScala.groupBy(_.key.file).toSeq.flatMap { case (id, chunks) =>

@@ -1,0 +1,44 @@
+package io.oap.spark
+
+/**
+ * A value that is made again only when what it is made of has changed. Where making it takes long,
+ * it is also kept for a while in which that has changed: no more than a twentieth of the time goes
+ * into it, however often it is asked for. Thread-safe; one caller at a time makes the value.
+ *
+ * @param version equal for as long as the value is right
+ * @param make throws what [[get]] is to throw; then nothing is remembered
+ * @param nanoTime a clock as `System.nanoTime`
+ */
+private[spark] final class Remembered[A](
+    version: () => Any,
+    make: () => A,
+    nanoTime: () => Long = () => System.nanoTime()) {
+
+  private case class Made(value: A, version: Any, at: Long, nanos: Long)
+
+  private var made: Option[Made] = None
+
+  /** The value, as it is or as it was a little while ago. */
+  def get: A = synchronized {
+    val before = version()
+    val begun = nanoTime()
+    made.filter(last => last.version == before || isTooSoon(last, begun)).getOrElse {
+      val value = make()
+      val now = nanoTime()
+      val last = Made(value, before, now, now - begun)
+      made = Some(last)
+      last
+    }.value
+  }
+
+  private def isTooSoon(last: Made, now: Long): Boolean =
+    last.nanos > Remembered.LongNanos && now - last.at < Remembered.Rest * last.nanos
+}
+
+private object Remembered {
+
+  /** What takes no longer than 50 ms is always right. */
+  private val LongNanos = 50L * 1000 * 1000
+
+  private val Rest = 20L
+}
