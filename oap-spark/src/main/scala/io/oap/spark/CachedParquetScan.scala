@@ -16,6 +16,7 @@ import org.apache.spark.sql.connector.metric.CustomMetric
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.Scan.ColumnarSupportMode
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
+import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
 import org.apache.spark.sql.execution.datasources.v2.parquet.{
   ParquetPartitionReaderFactory,
   ParquetScan,
@@ -141,21 +142,29 @@ final class CachedParquetScan(
           readDataSchema.fieldNames.toSeq,
           conf.caseSensitiveAnalysis,
           measured.fold(rules)(rate => rules.copy(loadBytesPerSecond = rate)),
-          taskBytes(files),
+          taskBytes(files, dropsRows),
           conf.filesOpenCostInBytes
         ).of(files)
       // Without a placement, hosts of blocks decide in a cluster, and what has the same stays alone.
-      case _ if mayBeDivided && context.isLocal && dropsRows =>
-        TaskSize.packed(files.flatMap(_.files), cost, taskBytes(files)).zipWithIndex
-          .map { case (some, index) => FilePartition(index, some.toArray) }
-          .toArray[InputPartition]
+      case _ if mayBeDivided && context.isLocal && dropsRows => larger(partitions, files)
       case _ => partitions
     }
   }
 
+  private def larger(
+      partitions: Array[InputPartition],
+      files: Seq[FilePartition]): Array[InputPartition] = {
+    val bytes = taskBytes(files, dropsRows = true)
+    if (bytes > taskBytes(files, dropsRows = false))
+      TaskSize.packed(files.flatMap(_.files), cost, bytes).zipWithIndex
+        .map { case (some, index) => FilePartition(index, some.toArray) }
+        .toArray[InputPartition]
+    else partitions
+  }
+
   private def cost(file: PartitionedFile): Long = file.length + conf.filesOpenCostInBytes
 
-  private def taskBytes(files: Seq[FilePartition]): Long = TaskSize.bytes(
+  private def taskBytes(files: Seq[FilePartition], dropsRows: Boolean): Long = TaskSize.bytes(
     sparkSession,
     conf,
     files.iterator.flatMap(_.files).map(cost).sum,
@@ -163,7 +172,9 @@ final class CachedParquetScan(
     dropsRows)
 
   /** Whether the scan drops rows without a join key, once it finds vector chunks. */
-  private def dropsRows: Boolean = Representation.of(conf).usesVectors && joinKeys.nonEmpty
+  private def dropsRows: Boolean = Representation.of(conf).usesVectors &&
+    ParquetUtils.isBatchReadSupportedForSchema(conf, readSchema()) &&
+    joinKeys.exists(rowFilter(_).isDefined)
 
   private def matchesNothing(predicate: Predicate): Boolean = predicate match {
     case In(_, values) => values.forall(_.value() == null)

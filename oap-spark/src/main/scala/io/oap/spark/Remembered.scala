@@ -16,23 +16,24 @@ private[spark] final class Remembered[A](
 
   private case class Made(value: A, version: Any, at: Long, nanos: Long)
 
-  private var made: Option[Made] = None
+  @volatile private var made: Option[Made] = None
 
   /** The value, as it is or as it was a little while ago. */
-  def get: A = synchronized {
+  def get: A = good.getOrElse(synchronized(good.getOrElse(anew()))).value
+
+  private def good: Option[Made] = made.filter(last =>
+    last.nanos > Remembered.LongNanos && nanoTime() - last.at < Remembered.Rest * last.nanos ||
+      last.version == version())
+
+  private def anew(): Made = {
     val before = version()
     val begun = nanoTime()
-    made.filter(last => last.version == before || isTooSoon(last, begun)).getOrElse {
-      val value = make()
-      val now = nanoTime()
-      val last = Made(value, before, now, now - begun)
-      made = Some(last)
-      last
-    }.value
+    val value = make()
+    val now = nanoTime()
+    val last = Made(value, before, now, now - begun)
+    made = Some(last)
+    last
   }
-
-  private def isTooSoon(last: Made, now: Long): Boolean =
-    last.nanos > Remembered.LongNanos && now - last.at < Remembered.Rest * last.nanos
 }
 
 private object Remembered {

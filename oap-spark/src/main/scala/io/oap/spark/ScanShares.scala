@@ -22,9 +22,16 @@ private final class ScanShares(
     extends Logging {
 
   private val context = scan.sparkSession.sparkContext
-  private lazy val files = ScanShares.sample(listed)
-  private val shares =
-    new Remembered(() => version, () => shared(scan.readDataSchema.fieldNames.toSeq))
+  private lazy val shares = {
+    val files = ScanShares.sample(listed)
+    val columns = scan.readDataSchema.fieldNames.toSeq
+    new Remembered[Seq[(String, Double)]](
+      () => version,
+      () =>
+        if (context.isLocal) HeldFiles.shares(files, columns, isCaseSensitive)
+        else CachedShares.of(Cluster.of(context).directory, files, columns, isCaseSensitive)
+    )
+  }
 
   /** The shares as text, as far as they can be told. */
   def text: Option[String] =
@@ -41,10 +48,6 @@ private final class ScanShares(
 
   private def version: Any =
     if (context.isLocal) HeldFiles.version else Cluster.of(context).directory.contentVersion
-
-  private def shared(columns: Seq[String]): Seq[(String, Double)] =
-    if (context.isLocal) HeldFiles.shares(files, columns, isCaseSensitive)
-    else CachedShares.of(Cluster.of(context).directory, files, columns, isCaseSensitive)
 }
 
 private object ScanShares {

@@ -37,6 +37,16 @@ class RememberedSuite extends AnyFunSuite {
     assert(value.get == first + 1)
   }
 
+  test("of one that is made of another one, no more than the other's age is added") {
+    val inner = remembered(costNanos = 100 * Ms)
+    val outer = new Remembered[Int](() => inner.get, () => inner.get, () => now)
+    val first = outer.get
+    version += 1
+    assert(outer.get == first)
+    now += 2000 * Ms
+    assert(outer.get == first + 1)
+  }
+
   test("after an error it is tried again") {
     var fails = true
     val value = new Remembered[Int](

@@ -230,6 +230,7 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
           owner.isIncomplete = true
         }
       fileBytes -= file.estimatedBytes
+      changes += 1
       oldest.remove()
     }
   }

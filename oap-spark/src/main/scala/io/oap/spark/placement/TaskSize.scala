@@ -19,9 +19,9 @@ private[spark] object TaskSize {
   private val TasksPerCore = 3
 
   /**
-   * Bytes of files that go into one task at most: what Spark's own packing would take, or more
-   * where the scan drops most rows. Then it is as if the files had no columns but those that are
-   * read, as long as enough tasks are left for all cores.
+   * Bytes of files that go into one task, about: what Spark's own packing would take, or more
+   * where the scan drops rows. Then it is as if the files had no columns but those that are read,
+   * as long as enough tasks are left for all cores.
    *
    * @param bytes of all files, with what opening each of them costs
    * @param readShare of the bytes of a row, those that are read; from 0 to 1
@@ -33,7 +33,8 @@ private[spark] object TaskSize {
       bytes: Long,
       readShare: Double,
       dropsRows: Boolean): Long = {
-    val ofSpark = FilePartition.maxSplitBytes(session, bytes)
+    val ofMostTasks = conf.filesMaxPartitionNum.fold(0.0)(most => math.ceil(bytes.toDouble / most))
+    val ofSpark = math.max(FilePartition.maxSplitBytes(session, bytes), ofMostTasks.toLong)
     if (!dropsRows) ofSpark
     else {
       val cores = conf.filesMinPartitionNum

@@ -57,7 +57,7 @@ private[spark] object HeldFiles {
       files: Seq[FileStatus],
       columns: Seq[String],
       isCaseSensitive: Boolean): Seq[(String, Double)] = {
-    val held = byStatus.get
+    val held = sums.get.files
     val shares = new CachedShares(columns, isCaseSensitive)
     files.foreach { status =>
       held.get((status.getPath.toString, status.getLen, status.getModificationTime)) match {
@@ -66,19 +66,36 @@ private[spark] object HeldFiles {
           val bytes = file.leafBytes.indices.iterator.map(leaf =>
             (file.leaves(leaf), file.leafBytes(leaf), false))
           shares.add(status.getLen, bytes)
-          file.chunks.distinctBy(chunk => (chunk.rowGroup, chunk.leaf)).foreach(chunk =>
-            shares.addHeld(file.leaves(chunk.leaf), chunk.encodedBytes))
+          file.leaves.indices.foreach(leaf =>
+            shares.addHeld(file.leaves(leaf), file.heldBytes(leaf)))
       }
     }
     shares.result
   }
 
-  /** Something else whenever this process holds other chunks than before. */
-  def version: Any = opened.map(cache => (cache, cache.contentVersion()))
+  /** Something else than before whenever [[shares]] may be other ones. */
+  def version: AnyRef = sums.get
 
-  private val byStatus = new Remembered(
-    () => version,
-    () => here().map(file => (file.path, file.length, file.modificationTime) -> file).toMap)
+  /** What is held of a file, by leaf column. */
+  private final class HeldSums(
+      val leaves: Array[String],
+      val leafBytes: Array[Long],
+      val heldBytes: Array[Long])
+
+  /** By path, length and modification time; is equal to itself only. */
+  private final class AllSums(val files: Map[(String, Long, Long), HeldSums])
+
+  private val sums = new Remembered[AllSums](
+    () => opened.map(cache => (System.identityHashCode(cache), cache.contentVersion())),
+    () =>
+      new AllSums(here().map { file =>
+        val held = new Array[Long](file.leaves.length)
+        file.chunks.distinctBy(chunk => (chunk.rowGroup, chunk.leaf)).foreach(chunk =>
+          held(chunk.leaf) += chunk.encodedBytes)
+        (file.path, file.length, file.modificationTime) ->
+          new HeldSums(file.leaves, file.leafBytes, held)
+      }.toMap)
+  )
 
   /**
    * The files of which this process holds chunks, in no order. A file that was opened long ago and

@@ -31,6 +31,10 @@ class TaskSizeSuite extends CacheSuite {
     withConf("spark.sql.leafNodeDefaultParallelism" -> "4") {
       assert(bytes(1800 * MB, 0.1) == 150 * MB)
     }
+    withConf("spark.sql.files.maxPartitionNum" -> "4") {
+      assert(bytes(1800 * MB, 0.1) == 450 * MB)
+      assert(bytes(1800 * MB, 1, dropsRows = false) == 450 * MB)
+    }
   }
 
   test("tasks of about equal size, all items once and in order") {
@@ -45,6 +49,9 @@ class TaskSizeSuite extends CacheSuite {
         // To the nearer end: half of an item more than the share, and no more.
         assert(packed.forall(_.sum <= most + 10))
         assert(packed.size <= items.sum / most * 2 + 2)
+        // Equal items: equal tasks, but for the last one.
+        val equal = TaskSize.packed[Long](items.map(_ => 10L), identity, most)
+        assert(equal.init.map(_.size).distinct.size <= 1 && equal.last.size <= equal.head.size)
       }
     }
   }
