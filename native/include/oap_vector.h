@@ -6,6 +6,7 @@
  *
  *   writing   oap_vector_encoder_open, _add (a zone each), _finish (how many bytes), _write, _close
  *   reading   oap_vector_open (over the pieces of a pinned chunk), _zone, _unpack, _close
+ *   decoded   oap_vector_open_decoded (no chunk), _set_decoded (a zone), and filters over it
  *   filters   oap_vector_decide_* (by minimum and maximum), oap_vector_select_* (row by row)
  *
  * Row numbers are counted within a zone, from 0. A selection is an ascending array of them; where
@@ -112,6 +113,16 @@ void oap_vector_encoder_close(oap_vector_encoder *encoder);
 int oap_vector_open(const unsigned char *const *pieces, const uint64_t *piece_bytes, uint32_t count,
                     oap_vector **out);
 void oap_vector_close(oap_vector *vector);
+
+/* A reader over rows that were decoded elsewhere, so that they can be filtered as chunks are: zone
+ * 0 is the rows set last, and there is none before. Its minimum and maximum are those of the kind.
+ * EINVAL: no such kind, or BYTES. */
+int oap_vector_open_decoded(enum oap_kind kind, oap_vector **out);
+
+/* Copies values and nulls as oap_vector_encoder_add takes them, 1 to OAP_ZONE_ROWS rows. EINVAL:
+ * another number of rows, or a reader of a chunk. */
+int oap_vector_set_decoded(oap_vector *vector, const void *values, const uint8_t *nulls,
+                           uint32_t rows);
 
 enum oap_kind oap_vector_kind(const oap_vector *vector);
 uint32_t oap_vector_rows(const oap_vector *vector);

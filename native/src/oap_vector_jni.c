@@ -113,6 +113,19 @@ static jlong chunk_open(JNIEnv *env, jclass class, jlongArray places) {
   return result != 0 ? result : (jlong)(uintptr_t)vector;
 }
 
+static jlong decoded_open(JNIEnv *env, jclass class, jint kind) {
+  (void)env, (void)class;
+  oap_vector *vector;
+  int result = oap_vector_open_decoded((enum oap_kind)kind, &vector);
+  return result != 0 ? result : (jlong)(uintptr_t)vector;
+}
+
+static jint decoded_set(JNIEnv *env, jclass class, jlong vector, jlong values, jlong nulls,
+                        jint rows) {
+  (void)env, (void)class;
+  return oap_vector_set_decoded(at(vector), at(values), at(nulls), (uint32_t)rows);
+}
+
 static void chunk_close(JNIEnv *env, jclass class, jlong vector) {
   (void)env, (void)class;
   oap_vector_close(at(vector));
@@ -328,6 +341,8 @@ static const JNINativeMethod methods[] = {
     {"encoderWrite", "(J[J)I", (void *)encoder_write},
     {"encoderMemory", "(J)J", (void *)encoder_memory},
     {"open", "([J)J", (void *)chunk_open},
+    {"openDecoded", "(I)J", (void *)decoded_open},
+    {"setDecoded", "(JJJI)I", (void *)decoded_set},
     {"close", "(J)V", (void *)chunk_close},
     {"kind", "(J)I", (void *)chunk_kind},
     {"rows", "(J)I", (void *)chunk_rows},

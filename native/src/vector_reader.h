@@ -1,4 +1,5 @@
-/* A chunk opened for reading; shared by vector_reader.c, vector_unpack.c and vector_select.c. */
+/* A chunk opened for reading; shared by vector_reader.c, vector_decoded.c,
+ * vector_unpack.c and vector_select.c. */
 #ifndef OAP_VECTOR_READER_H
 #define OAP_VECTOR_READER_H
 
@@ -18,6 +19,7 @@ struct oap_vector {
   enum oap_kind kind;
   uint32_t rows;
   uint32_t zones;
+  bool is_decoded;                 /* a part of what oap_vector_open_decoded made */
   uint32_t entries;                /* of the dictionary; 0: none */
   const vector_zone *zone;         /* the directory; every field but the values was checked */
   const unsigned char *dictionary; /* entries one behind the other */

@@ -260,6 +260,46 @@ static void select_all(uint64_t *random, enum oap_kind kind, uint32_t rows) {
   column_free(&c);
 }
 
+/* Rows that lie in no chunk. A reader takes one set of rows after the other. */
+static void select_decoded(uint64_t *random, enum oap_kind kind) {
+  oap_vector *v;
+  CHECK(oap_vector_open_decoded(kind, &v) == 0);
+  CHECK(oap_vector_kind(v) == kind && oap_vector_zones(v) == 0);
+  for (int i = 0; i < 20; i++) {
+    uint32_t rows = i % 4 == 0 ? OAP_ZONE_ROWS : 1 + (uint32_t)random_below(random, OAP_ZONE_ROWS);
+    column c = column_random(random, kind, rows);
+    CHECK(oap_vector_set_decoded(v, c.values, c.nulls, rows) == 0);
+    CHECK(oap_vector_rows(v) == rows && oap_vector_zones(v) == 1);
+    question q = {.c = &c};
+    check_question(random, &q, v, 0);
+    if (kind == OAP_F32 || kind == OAP_F64) {
+      ask_doubles(random, &c, v, 0, rows);
+    } else {
+      ask_integers(random, &c, v, 0, rows);
+    }
+    memset(c.nulls, 0, rows);
+    CHECK(oap_vector_set_decoded(v, c.values, NULL, rows) == 0);
+    check_question(random, &q, v, 0);
+    CHECK(oap_vector_set_decoded(v, c.values, NULL, 0) == -EINVAL);
+    CHECK(oap_vector_set_decoded(v, c.values, NULL, OAP_ZONE_ROWS + 1) == -EINVAL);
+    column_free(&c);
+  }
+  oap_vector_close(v);
+}
+
+static void check_decoded_errors(uint64_t *random) {
+  oap_vector *v;
+  CHECK(oap_vector_open_decoded(OAP_BYTES, &v) == -EINVAL);
+  CHECK(oap_vector_open_decoded(0, &v) == -EINVAL);
+  column c = column_random(random, OAP_I32, 10);
+  chunk bytes = chunk_encode(random, &c, 1);
+  CHECK(chunk_open(&bytes, &v) == 0);
+  CHECK(oap_vector_set_decoded(v, c.values, c.nulls, 10) == -EINVAL);
+  oap_vector_close(v);
+  chunk_free(&bytes);
+  column_free(&c);
+}
+
 static void check_sets(void) {
   static const int64_t ends[] = {INT64_MAX, INT64_MIN, 0};
   oap_key_set *set;
@@ -279,10 +319,14 @@ int main(int argc, char **argv) {
   uint64_t random = check_seed;
   static const uint32_t lengths[] = {1, 2, 63, 64, 65, 513, 4095, 4096, 13000, 90000};
   check_sets();
+  check_decoded_errors(&random);
   for (uint64_t run = 0, runs = check_runs(6); run < runs; run++) {
     for (int kind = OAP_I8; kind <= OAP_BYTES; kind++) {
       for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]) - (run % 3 != 0); i++) {
         select_all(&random, (enum oap_kind)kind, lengths[i]);
+      }
+      if (kind != OAP_BYTES) {
+        select_decoded(&random, (enum oap_kind)kind);
       }
     }
   }

@@ -3,6 +3,7 @@ package io.oap.spark
 import org.apache.spark.sql.execution.datasources.parquet.VectorizedParquetRecordReader
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
+import io.oap.cache.CacheCounters
 import io.oap.cache.vector.VectorChunk
 
 /** Rows of one row group, a batch at a time. For one thread. */
@@ -15,21 +16,69 @@ private trait BatchRows extends AutoCloseable {
   def batch: ColumnarBatch
 }
 
-/** All rows, as Spark's reader decodes them. */
-private final class EncodedRows(reader: VectorizedParquetRecordReader, promotion: Promotion)
+/**
+ * Rows as Spark's reader decodes them: those that meet the conditions, batch by batch, or all of a
+ * batch where nearly all meet them.
+ *
+ * @param dataColumns of the batches; behind them stand columns of partitions
+ */
+private final class DecodedRows(
+    reader: VectorizedParquetRecordReader,
+    promotion: Promotion,
+    filters: DecodedFilters,
+    selection: RowSelection,
+    dataColumns: Int,
+    counters: CacheCounters)
     extends BatchRows {
 
-  override val batch: ColumnarBatch = reader.resultBatch()
+  private val whole: ColumnarBatch = reader.resultBatch()
+  private lazy val selected: ColumnarBatch =
+    new ColumnarBatch(Array.tabulate(whole.numCols) { i =>
+      if (i < dataColumns) new SelectedVector(whole.column(i), selection.address)
+      else whole.column(i)
+    })
+  private var current = whole
+
+  override def batch: ColumnarBatch = current
 
   override def next(): Boolean = {
-    val found = reader.nextKeyValue()
-    if (found) promotion.add(batch)
+    var found = advance()
+    while (found && current.numRows == 0) {
+      found = advance()
+    }
     found
+  }
+
+  private def advance(): Boolean = {
+    val found = reader.nextKeyValue()
+    current = whole
+    if (found) {
+      promotion.add(whole)
+      if (!filters.isEmpty) filter()
+    }
+    found
+  }
+
+  private def filter(): Unit = {
+    selection.reset(whole.numRows)
+    filters.narrow(selection, whole)
+    val dropped = whole.numRows - selection.count
+    if (dropped > whole.numRows / DecodedRows.NearlyAll) {
+      counters.dropRows(dropped)
+      selected.setNumRows(selection.count)
+      current = selected
+    }
   }
 
   override def close(): Unit =
     try promotion.close()
     finally reader.close()
+}
+
+private object DecodedRows {
+
+  /** To pick rows by number costs as much as to pass on one row in so many that nobody wants. */
+  private val NearlyAll = 8
 }
 
 /**
@@ -76,6 +125,7 @@ private final class VectorRows(
  * @param columns those with vector chunks, by place in the read schema; the others are null
  * @param whole of the columns and what the reader decodes, for a zone that is wanted whole
  * @param selected the same with the wanted rows of what the reader decodes
+ * @param filters conditions on columns that the reader decodes
  */
 private final class MixedRows(
     zones: ZoneScan,
@@ -83,7 +133,8 @@ private final class MixedRows(
     reader: VectorizedParquetRecordReader,
     promotion: Promotion,
     whole: ColumnarBatch,
-    selected: ColumnarBatch)
+    selected: ColumnarBatch,
+    filters: DecodedFilters)
     extends BatchRows {
 
   private var current = whole
@@ -105,7 +156,10 @@ private final class MixedRows(
       throw new IllegalStateException(
         s"Parquet's reader is not at zone ${zones.currentZone} of the row group")
     }
-    if (found) promotion.add(reader.resultBatch())
+    if (found) {
+      promotion.add(reader.resultBatch())
+      zones.narrow(filters, reader.resultBatch())
+    }
     found
   }
 

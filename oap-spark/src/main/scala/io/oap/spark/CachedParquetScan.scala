@@ -171,10 +171,10 @@ final class CachedParquetScan(
     readDataSchema.defaultSize.toDouble / dataSchema.defaultSize,
     dropsRows)
 
-  /** Whether the scan drops rows without a join key, once it finds vector chunks. */
-  private def dropsRows: Boolean = Representation.of(conf).usesVectors &&
+  /** Whether the scan drops rows without a join key. */
+  private def dropsRows: Boolean =
     ParquetUtils.isBatchReadSupportedForSchema(conf, readSchema()) &&
-    joinKeys.exists(rowFilter(_).isDefined)
+      joinKeys.exists(rowFilter(_).isDefined)
 
   private def matchesNothing(predicate: Predicate): Boolean = predicate match {
     case In(_, values) => values.forall(_.value() == null)
@@ -211,9 +211,7 @@ final class CachedParquetScan(
   private def conditions: ScanConditions =
     ScanConditions(
       joinKeys.flatMap(bounded).flatMap(SparkInternals.toFilter(_)).toArray,
-      if (Representation.of(conf).usesVectors) staticRowFilters ++ joinKeys.flatMap(rowFilter)
-      else Nil
-    )
+      staticRowFilters ++ joinKeys.flatMap(rowFilter))
 
   /** The IN predicates on data columns. */
   private def joinKeys: Seq[Predicate] =
@@ -263,10 +261,10 @@ final class CachedParquetScan(
     conf.caseSensitiveAnalysis)
 
   override def getMetaData(): Map[String, String] = {
-    val rows = if (Representation.of(conf).usesVectors) staticRowFilters else Nil
     super.getMetaData() + ("Format" -> "parquet, column cache") ++
       shares.text.map("CachedShare" -> _) ++
-      (if (rows.isEmpty) None else Some("RowFilters" -> seqToString(rows)))
+      (if (staticRowFilters.isEmpty) None
+       else Some("RowFilters" -> seqToString(staticRowFilters)))
   }
 
   override def equals(other: Any): Boolean = other match {

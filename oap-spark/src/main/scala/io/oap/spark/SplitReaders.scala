@@ -11,7 +11,7 @@ import io.oap.cache.{CacheCounters, ColumnCache}
 
 /**
  * Opens the splits of one task: with Spark's vectorized reader over cached files, or, where vector
- * chunks may be used, with a reader that takes what it can from those.
+ * chunks may be used or rows be dropped, with a reader that goes from row group to row group.
  *
  * Closing a reader ends its pins. Spark does that when the split or the task ends, however the
  * task ends. No listener of ours does it: it would run before those of the operators above, which
@@ -25,18 +25,19 @@ private final class SplitReaders(
     counters: CacheCounters)
     extends AutoCloseable {
 
-  /** Nothing where only encoded chunks are read. */
-  private val vectorTask =
-    if (settings.representation.usesVectors && parquet.readDataSchema.nonEmpty) {
-      Some(new VectorTask(parquet, settings, conditions, cache, counters))
+  private val rowGroupsTask = {
+    val isOfUse = settings.representation.usesVectors || conditions.rows.nonEmpty
+    if (isOfUse && parquet.readDataSchema.nonEmpty) {
+      Some(new RowGroupsTask(parquet, settings, conditions, cache, counters))
     } else {
       None
     }
+  }
 
   def openBatches(file: PartitionedFile): PartitionReader[ColumnarBatch] = {
     val split = new SplitFile(file, parquet, settings, conditions.runtime, cache, counters)
-    vectorTask match {
-      case Some(task) => new VectorSplitReader(split, task)
+    rowGroupsTask match {
+      case Some(task) => new RowGroupsReader(split, task)
       case None =>
         new EncodedSplitReader(
           split.reader(
@@ -50,7 +51,7 @@ private final class SplitReaders(
   def openRows(file: PartitionedFile): PartitionReader[InternalRow] =
     new RowsOfBatches(openBatches(file))
 
-  override def close(): Unit = vectorTask.foreach(_.close())
+  override def close(): Unit = rowGroupsTask.foreach(_.close())
 }
 
 /** One open split as batches of Spark's reader. */

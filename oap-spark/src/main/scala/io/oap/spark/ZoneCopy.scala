@@ -8,8 +8,8 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.oap.cache.vector.{Scratch, VectorChunk, VectorEncoder, VectorKind}
 
 /**
- * Hands zones of Spark's column vectors to encoders, by way of memory that it reuses. For one
- * thread.
+ * Hands zones of Spark's column vectors to encoders and filters, by way of memory that it reuses.
+ * For one thread.
  */
 private final class ZoneCopy {
   private val rowsAtMost = VectorChunk.ZONE_ROWS
@@ -32,6 +32,13 @@ private final class ZoneCopy {
         }
       case _ => addValues(vector, form, rows, nullFlags, encoder)
     }
+  }
+
+  /** Gives the first rows of a vector of fixed-width values to what filters them. */
+  def load(vector: ColumnVector, form: VectorForm, rows: Int, into: VectorChunk): Unit = {
+    val nullFlags = if (vector.hasNull) copyNulls(vector, rows) else 0L
+    copyValues(vector, form, rows)
+    into.setDecoded(values.address, nullFlags, rows)
   }
 
   private def addValues(

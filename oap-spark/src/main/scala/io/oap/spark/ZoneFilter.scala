@@ -1,5 +1,6 @@
 package io.oap.spark
 
+import org.apache.spark.sql.vectorized.ColumnVector
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.oap.cache.vector.{KeySet, Scratch, VectorChunk, ZoneDecision}
@@ -35,7 +36,15 @@ private final class TaskFilter(filter: RowFilter) extends AutoCloseable {
     case _ => None
   }
 
+  private var decoded: Option[VectorChunk] = None
+
   def column: String = filter.column
+
+  /** Whether it is about nulls only. */
+  def isOnNulls: Boolean = filter match {
+    case _: IsNull | _: IsNotNull => true
+    case _ => false
+  }
 
   /** The share of rows that met the condition so far. */
   def passRate: Double = rowsPassed.toDouble / rowsSeen
@@ -55,7 +64,26 @@ private final class TaskFilter(filter: RowFilter) extends AutoCloseable {
     case IsNotNull(_) => new Nulls(chunk, wanted = false)
   }
 
-  override def close(): Unit = keys.foreach(_.close())
+  /** The condition on rows of Spark's vectors; good until this is closed. */
+  def onDecoded(form: VectorForm): DecodedValues = filter match {
+    case OneOfBytes(_, values) =>
+      val wanted = values.map(UTF8String.fromBytes(_)).toSet
+      def bytes(vector: ColumnVector, row: Int) =
+        if (form.isString) vector.getUTF8String(row)
+        else UTF8String.fromBytes(vector.getBinary(row))
+      new DecodedValues.OneByOne((vector, row) =>
+        !vector.isNullAt(row) && wanted.contains(bytes(vector, row)))
+    case IsNull(_) => new DecodedValues.OneByOne(_.isNullAt(_))
+    case IsNotNull(_) => new DecodedValues.OneByOne(!_.isNullAt(_))
+    case _ =>
+      if (decoded.isEmpty) decoded = Some(VectorChunk.ofDecoded(form.kind))
+      new DecodedValues.OfZone(decoded.get, on(decoded.get), form)
+  }
+
+  override def close(): Unit = {
+    keys.foreach(_.close())
+    decoded.foreach(_.close())
+  }
 }
 
 private final class InKeys(chunk: VectorChunk, keys: KeySet) extends ZoneFilter {

@@ -1,7 +1,9 @@
 package io.oap.spark
 
+import org.apache.spark.sql.vectorized.ColumnarBatch
+
 import io.oap.cache.{CacheCounters, HeldVector}
-import io.oap.cache.vector.{Scratch, VectorChunk, ZoneDecision}
+import io.oap.cache.vector.{VectorChunk, ZoneDecision}
 
 /**
  * Goes through the zones of one row group, and finds the rows of each that meet the conditions.
@@ -9,12 +11,12 @@ import io.oap.cache.vector.{Scratch, VectorChunk, ZoneDecision}
  *
  * @param chunks by place in the read schema; null where a column has no vector chunk, but not all
  * @param filters conditions and the chunk each is about, by place in the read schema
- * @param selection room for the row numbers of a zone, used until this is closed
+ * @param selection for the rows of a zone, used until this is closed
  */
 private final class ZoneScan(
     chunks: Array[HeldVector],
     filters: Seq[(TaskFilter, Int)],
-    selection: Scratch,
+    selection: RowSelection,
     counters: CacheCounters)
     extends AutoCloseable {
 
@@ -25,9 +27,8 @@ private final class ZoneScan(
     }
 
   private var zone = -1
-  private var selected = 0
-  private var isWhole = false
   private var taken = 0
+  selection.reset(0) // as nothing is left of what was selected from before
 
   /** The chunk of a column, by its place in the read schema; null when it has none. */
   def chunk(column: Int): VectorChunk =
@@ -37,16 +38,13 @@ private final class ZoneScan(
   def currentZone: Int = zone
 
   /** How many rows of the zone are wanted and not yet taken. */
-  def remaining: Int = selected - taken
+  def remaining: Int = selection.count - taken
 
   /** Rows of the zone, wanted or not. */
   def rows: Int = any.rows(zone)
 
   /** Address of the numbers of the rows that are wanted and not yet taken; 0: all of the zone. */
-  def rowNumbers: Long = if (isWhole) 0 else selection.address + 2L * taken
-
-  /** Address of the row numbers wherever there are any. */
-  def selectionAddress: Long = selection.address
+  def rowNumbers: Long = if (selection.rows == 0) 0 else selection.rows + 2L * taken
 
   /** Takes rows from the front of those that are left; all at once while they are the whole zone. */
   def take(count: Int): Unit = taken += count
@@ -65,11 +63,12 @@ private final class ZoneScan(
     zone += 1
     taken = 0
     if (zone >= any.zones) {
-      selected = 0
+      selection.reset(0)
       false
     } else {
       select()
-      if (selected == 0) counters.skipZone() else counters.dropRows(rows - selected)
+      if (selection.count == 0) counters.skipZone()
+      else counters.dropRows(rows - selection.count)
       true
     }
   }
@@ -78,26 +77,25 @@ private final class ZoneScan(
     val decisions = conditions.map { case (filter, condition) =>
       (filter, condition, condition.decide(zone))
     }
-    isWhole = true
-    selected = if (decisions.exists(_._3 == ZoneDecision.NONE)) 0 else rows
+    selection.reset(if (decisions.exists(_._3 == ZoneDecision.NONE)) 0 else rows)
     for ((filter, condition, decision) <- decisions if decision == ZoneDecision.SOME) {
-      if (selected > 0) {
-        val numbers = if (isWhole) 0 else selection.address
-        val found = condition.select(zone, numbers, selected, selection.address)
-        filter.note(selected, found)
-        isWhole = false
-        selected = found
+      if (selection.count > 0) {
+        val before = selection.count
+        selection.narrow(condition.select(zone, _, _, _))
+        filter.note(before, selection.count)
       }
     }
   }
 
-  /** Makes row numbers stand for a zone that is wanted whole, where only a part can be taken. */
-  def enumerate(): Unit = if (isWhole) {
-    for (row <- 0 until selected) {
-      selection.buffer.putShort(2 * row, row.toShort)
-    }
-    isWhole = false
+  /** Leaves those of the zone's rows that meet other conditions, before any is taken. */
+  def narrow(filters: DecodedFilters, batch: ColumnarBatch): Unit = if (remaining > 0) {
+    val before = selection.count
+    filters.narrow(selection, batch)
+    counters.dropRows(before - selection.count)
   }
+
+  /** Makes row numbers stand for a zone that is wanted whole, where only a part can be taken. */
+  def enumerate(): Unit = selection.enumerate()
 
   override def close(): Unit = chunks.filter(_ != null).foreach(_.close())
 }

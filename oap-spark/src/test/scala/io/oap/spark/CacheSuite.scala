@@ -66,12 +66,8 @@ abstract class CacheSuite extends AnyFunSuite with BeforeAndAfterAll with Adapti
   protected def path(name: String): String = folder.resolve(name).toString
 
   /** Makes a writer begin a row group each so many rows, whatever their bytes. */
-  protected def rowGroupsOf(rows: Int): Map[String, String] = Map(
-    "parquet.block.size" -> "100",
-    // It looks at the size of a row group every so many records.
-    "parquet.block.size.row.check.min" -> rows.toString,
-    "parquet.block.size.row.check.max" -> rows.toString
-  )
+  protected def rowGroupsOf(rows: Int): Map[String, String] =
+    Map("parquet.block.row.count.limit" -> rows.toString)
 
   /** Runs the body with settings of the session, and puts the former ones back. */
   protected def withConf[T](pairs: (String, String)*)(body: => T): T = {

@@ -110,10 +110,8 @@ class VectorSuite extends CacheSuite {
   test("EXPLAIN tells which conditions the scan takes on") {
     def plan =
       table.filter("k IN (5, 6) AND s = '7' AND id > 3").queryExecution.executedPlan.toString
-    assert(!plan.contains("RowFilters"))
-    vectors(
-      Seq("k IN (5, 6)", "s IN (7)", "s IS NOT NULL", "id >= 4")
-        .foreach(told => assert(plan.contains(told), plan)))
+    Seq("k IN (5, 6)", "s IN (7)", "s IS NOT NULL", "id >= 4")
+      .foreach(told => assert(plan.contains(told), plan))
   }
 
   test("join keys leave out rows") {
@@ -153,7 +151,7 @@ class VectorSuite extends CacheSuite {
     warm(read.selectExpr("sum(d)", "sum(f)", "count(s)", "max(t)", "sum(l)", "min(wide)"), read)
   }
 
-  test("100,000 join keys go to the tasks as 8 bytes each, and only where rows are filtered") {
+  test("100,000 join keys go to the tasks as 8 bytes each") {
     val key = Expressions.column("id")
     val keys = (0L until 100000L).map(Expressions.literal(_))
     def sent(predicates: Predicate*): Long = {
@@ -166,11 +164,8 @@ class VectorSuite extends CacheSuite {
       out.size
     }
     val many = new Predicate("IN", (key +: keys).toArray[Expression])
-    vectors {
-      val more = sent(many) - sent()
-      assert(more > 800000 && more < 810000)
-    }
-    assert(sent(many) - sent() < 10000)
+    val more = sent(many) - sent()
+    assert(more > 800000 && more < 810000)
   }
 
   test("tasks are larger where join keys leave out rows, and only there") {
@@ -187,14 +182,11 @@ class VectorSuite extends CacheSuite {
       "spark.sql.files.maxPartitionBytes" -> "40k",
       "spark.sql.files.openCostInBytes" -> "0") {
       val ofSpark = tasks()
-      assert(ofSpark.size > 12 && tasks(found).size == ofSpark.size)
-      vectors {
-        assert(tasks().size == ofSpark.size)
-        // Three for each of the two cores, or what fills them to the nearer end.
-        val larger = tasks(found)
-        assert(larger.size >= 5 && larger.size <= 7 && ranges(larger) == ranges(ofSpark))
-        assert(larger.map(_.index) == larger.indices)
-      }
+      assert(ofSpark.size > 12)
+      // Three for each of the two cores, or what fills them to the nearer end.
+      val larger = tasks(found)
+      assert(larger.size >= 5 && larger.size <= 7 && ranges(larger) == ranges(ofSpark))
+      assert(larger.map(_.index) == larger.indices)
       val dim = spark.read.parquet(path("dim")).filter("name != 'n0'")
       warm {
         val fact = table

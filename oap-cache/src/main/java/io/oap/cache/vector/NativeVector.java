@@ -36,6 +36,10 @@ final class NativeVector {
 
   static native long open(long[] pieces);
 
+  static native long openDecoded(int kind);
+
+  static native int setDecoded(long chunk, long values, long nulls, int rows);
+
   static native void close(long chunk);
 
   static native int kind(long chunk);

@@ -23,16 +23,15 @@ public final class VectorChunk implements AutoCloseable {
   public static final int ZONE_ROWS = 4096;
 
   private final VectorKind kind;
-  private final int rows;
-  private final int zones;
+  private int rows;
+  private int zones;
   private final int dictionaryEntries;
   private long chunk;
 
   private VectorChunk(long chunk) {
     this.chunk = chunk;
     kind = VectorKind.of(NativeVector.kind(chunk));
-    rows = NativeVector.rows(chunk);
-    zones = (int) (((long) rows + ZONE_ROWS - 1) / ZONE_ROWS);
+    countRows();
     dictionaryEntries = NativeVector.dictionaryEntries(chunk);
   }
 
@@ -46,6 +45,37 @@ public final class VectorChunk implements AutoCloseable {
   public static VectorChunk open(Pin pin) {
     VectorException.ensureLoaded();
     return new VectorChunk(VectorException.check(NativeVector.open(VectorPieces.of(pin))));
+  }
+
+  private void countRows() {
+    rows = NativeVector.rows(chunk);
+    zones = (int) (((long) rows + ZONE_ROWS - 1) / ZONE_ROWS);
+  }
+
+  /**
+   * One that is no chunk of the pool: its only zone are rows that were decoded elsewhere, to be
+   * given with {@link #setDecoded}, so that they can be filtered as those of chunks are.
+   *
+   * @throws VectorException when the kind is {@link VectorKind#BYTES}, there is no memory or no
+   *     native library
+   */
+  public static VectorChunk ofDecoded(VectorKind kind) {
+    VectorException.ensureLoaded();
+    return new VectorChunk(VectorException.check(NativeVector.openDecoded(kind.number())));
+  }
+
+  /**
+   * Takes a copy of rows, which are zone 0 from now on. Of their minimum and maximum nothing is
+   * known.
+   *
+   * @param values address of the values, as for {@link VectorEncoder#add}
+   * @param nulls address of a byte per row, not 0 where the row is null; 0 when no row is
+   * @param count 1 to {@link #ZONE_ROWS}
+   * @throws VectorException when there are too many rows, or this is a chunk of the pool
+   */
+  public void setDecoded(long values, long nulls, int count) {
+    VectorException.check(NativeVector.setDecoded(open(), values, nulls, count));
+    countRows();
   }
 
   /** What its values are. */

@@ -15,12 +15,12 @@ import io.oap.common.ChunkKey
  * One open split, row group by row group: each column from its vector chunk where the pool has it,
  * the others through Spark's reader.
  */
-private final class VectorSplitReader(split: SplitFile, task: VectorTask)
+private final class RowGroupsReader(split: SplitFile, task: RowGroupsTask)
     extends PartitionReader[ColumnarBatch] {
 
   private val schema = task.readSchema
   private val flat = FlatColumn.of(split.metaData.getSchema, schema, split.calendar, task.conf)
-  private val rowGroups = split.rowGroups.iterator
+  private val rowGroups = split.withCandidates(split.rowGroups, task.filters).iterator
   private var rows: Option[BatchRows] = None
 
   private val vectors: Array[ScanVector] = new Array(schema.length)
@@ -36,7 +36,7 @@ private final class VectorSplitReader(split: SplitFile, task: VectorTask)
     var found = rows.exists(_.next())
     while (!found && rowGroups.hasNext) {
       closeRows()
-      rows = open(rowGroups.next())
+      rows = Some(open(rowGroups.next()))
       found = rows.exists(_.next())
     }
     found
@@ -56,28 +56,45 @@ private final class VectorSplitReader(split: SplitFile, task: VectorTask)
     rows = None
   }
 
-  private def open(group: RowGroup): Option[BatchRows] = {
+  private def open(group: RowGroup): BatchRows = {
     val held = new Array[HeldVector](schema.length)
-    flat.foreach(c => held(c.index) = task.vectors.getIfHeld(key(group, c, c.representation)))
-    if (held.forall(_ == null)) Some(encodedRows(group))
-    else if (split.withCandidates(Seq(group), task.filters).isEmpty) {
-      held.foreach(vector => if (vector != null) vector.close())
-      None
-    } else {
-      Some(vectorRows(group, held))
+    if (task.usesVectors) {
+      flat.foreach(c => held(c.index) = task.vectors.getIfHeld(key(group, c, c.representation)))
     }
+    if (held.forall(_ == null)) decodedRows(group) else vectorRows(group, held)
   }
 
   private def key(group: RowGroup, column: FlatColumn, representation: Long): ChunkKey =
     split.cached.key(group, column.leaf, representation)
 
-  private def encodedRows(group: RowGroup): BatchRows = {
+  private def decodedRows(group: RowGroup): BatchRows = {
     val promotion = promote(group, schema.indices)
     val batchSize = if (promotion.isEmpty) task.batchSize else VectorChunk.ZONE_ROWS
     // Where it costs no reading, all rows are decoded rather than those of some pages only, so that
     // they can become vector chunks.
     val filters = if (promotion.isOfHeldChunks) Array.empty[Filter] else task.filters
-    new EncodedRows(split.reader(Seq(group), schema, filters, batchSize), promotion)
+    new DecodedRows(
+      split.reader(Seq(group), schema, filters, batchSize),
+      promotion,
+      decodedFilters(schema.indices),
+      task.selection,
+      schema.length,
+      task.counters)
+  }
+
+  /**
+   * Conditions on columns that Spark's reader decodes, the most selective ones first.
+   *
+   * @param columns places in the read schema of what the reader gives
+   */
+  private def decodedFilters(columns: Seq[Int]): DecodedFilters = {
+    val place = columns.zipWithIndex.toMap
+    new DecodedFilters(
+      for {
+        filter <- task.rowFilters.sortBy(_.passRate)
+        column <- flat.find(c => schema(c.index).name == filter.column)
+        index <- place.get(column.index)
+      } yield new DecodedFilter(filter, index, column.form, task.zoneCopy))
   }
 
   private def vectorRows(group: RowGroup, held: Array[HeldVector]): BatchRows = {
@@ -133,7 +150,8 @@ private final class VectorSplitReader(split: SplitFile, task: VectorTask)
         reader,
         promote(group, rest),
         batch(identity),
-        batch(new SelectedVector(_, zones.selectionAddress)))
+        batch(new SelectedVector(_, task.selection.address)),
+        decodedFilters(rest))
     }
   }
 

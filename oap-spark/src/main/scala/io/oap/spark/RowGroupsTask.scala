@@ -17,8 +17,8 @@ import io.oap.common.ChunkKey
  */
 private final case class ScanConditions(runtime: Array[Filter], rows: Seq[RowFilter])
 
-/** What all splits of a task that reads vector chunks share. For one thread. */
-private final class VectorTask(
+/** What all splits of a task that reads row group by row group share. For one thread. */
+private final class RowGroupsTask(
     parquet: ParquetPartitionReaderFactory,
     settings: ReadSettings,
     conditions: ScanConditions,
@@ -36,7 +36,11 @@ private final class VectorTask(
   def conf: Configuration = parquet.broadcastedConf.value.value
 
   /** Rows of a batch where no vector chunk is read or made. */
-  def batchSize: Int = settings.batchSize
+  def batchSize: Int =
+    if (rowFilters.isEmpty) settings.batchSize
+    else math.min(settings.batchSize, VectorChunk.ZONE_ROWS)
+
+  def usesVectors: Boolean = settings.representation.usesVectors
 
   val vectors: VectorChunks = cache.vectors()
 
@@ -44,8 +48,8 @@ private final class VectorTask(
 
   lazy val zoneCopy: ZoneCopy = new ZoneCopy
 
-  /** The row numbers of a zone, for the row group that is open. */
-  lazy val selection: Scratch = new Scratch(VectorChunk.ZONE_ROWS * 2)
+  /** The wanted rows of a zone or batch, for the row group that is open. */
+  lazy val selection: RowSelection = new RowSelection(new Scratch(VectorChunk.ZONE_ROWS * 2))
 
   /**
    * Whether a chunk is to become a vector chunk when it is decoded.
@@ -53,7 +57,8 @@ private final class VectorTask(
    * @param isHeld whether the pool holds the encoded chunk
    */
   def promotes(vector: ChunkKey, isHeld: Boolean): Boolean =
-    (settings.representation == Representation.Vector || isHeld) && vectors.isWanted(vector)
+    usesVectors && (settings.representation == Representation.Vector || isHeld) &&
+      vectors.isWanted(vector)
 
   override def close(): Unit = rowFilters.foreach(_.close())
 }

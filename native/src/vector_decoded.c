@@ -1,0 +1,86 @@
+/* A reader over rows that were decoded elsewhere, so that they are filtered as chunks are: one zone
+ * of plain values, of which nothing else is known. */
+#include "vector_reader.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define BITMAP_BYTES (OAP_ZONE_ROWS / 8)
+
+typedef struct decoded {
+  oap_vector reader; /* first: closing it frees all */
+  vector_zone head;
+  _Alignas(VECTOR_ALIGNMENT) unsigned char payload[BITMAP_BYTES + OAP_ZONE_ROWS * sizeof(int64_t)];
+} decoded;
+
+static int64_t bits_of(double value) {
+  int64_t bits;
+  memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+
+/* Every value of the kind lies between these. */
+static void bound_kind(enum oap_kind kind, vector_zone *head) {
+  if (vector_is_float(kind)) {
+    head->minimum = bits_of(-(double)INFINITY);
+    head->maximum = bits_of((double)NAN);
+  } else {
+    head->maximum = INT64_MAX >> (64 - (8 << vector_shift(kind)));
+    head->minimum = -head->maximum - 1;
+  }
+}
+
+int oap_vector_open_decoded(enum oap_kind kind, oap_vector **out) {
+  if (kind < OAP_I8 || kind >= OAP_BYTES) {
+    return -EINVAL;
+  }
+  decoded *d = aligned_alloc(_Alignof(decoded), sizeof(*d));
+  if (d == NULL) {
+    return -ENOMEM;
+  }
+  memset(&d->reader, 0, offsetof(oap_vector, values));
+  memset(&d->head, 0, sizeof(d->head));
+  d->reader.kernels = vector_kernels_best();
+  d->reader.kind = kind;
+  d->reader.is_decoded = true;
+  d->reader.zone = &d->head;
+  d->reader.pieces = 1;
+  d->reader.piece[0] = d->payload;
+  d->reader.piece_start[1] = sizeof(d->payload);
+  bound_kind(kind, &d->head);
+  *out = &d->reader;
+  return 0;
+}
+
+/* Sets a bit for each row that is null, and returns how many are. */
+static uint16_t take_nulls(const uint8_t *nulls, uint32_t rows, unsigned char *bitmap) {
+  memset(bitmap, 0, BITMAP_BYTES);
+  uint16_t count = 0;
+  for (uint32_t i = 0; i < rows; i++) {
+    bitmap[i / 8] |= (unsigned char)((nulls[i] != 0) << i % 8);
+    count = (uint16_t)(count + (nulls[i] != 0));
+  }
+  return count;
+}
+
+int oap_vector_set_decoded(oap_vector *v, const void *values, const uint8_t *nulls, uint32_t rows) {
+  if (!v->is_decoded || rows < 1 || rows > OAP_ZONE_ROWS) {
+    return -EINVAL;
+  }
+  decoded *d = (decoded *)(void *)v;
+  vector_zone *head = &d->head;
+  head->rows = (uint16_t)rows;
+  head->nulls = nulls == NULL ? 0 : take_nulls(nulls, rows, d->payload);
+  head->encoding = head->nulls == rows ? OAP_CONSTANT : OAP_PLAIN;
+  head->bytes = 0;
+  if (head->nulls < rows) {
+    uint64_t bitmap = vector_bitmap_bytes(rows, head->nulls);
+    uint64_t bytes = (uint64_t)rows << vector_shift(v->kind);
+    memcpy(d->payload + bitmap, values, bytes);
+    head->bytes = (uint32_t)(bitmap + bytes);
+  }
+  v->rows = rows;
+  v->zones = 1;
+  return 0;
+}

@@ -1,0 +1,186 @@
+package io.oap.spark
+
+import org.apache.spark.sql.execution.vectorized.WritableColumnVector
+import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
+import org.apache.spark.unsafe.Platform
+
+import io.oap.cache.vector.VectorChunk
+
+/**
+ * Conditions of a query on columns that Spark's reader decodes, in one row group. For one thread.
+ *
+ * @param filters to be applied in this order
+ */
+private final class DecodedFilters(filters: Seq[DecodedFilter]) {
+
+  def isEmpty: Boolean = filters.isEmpty
+
+  /** Leaves those of the rows that meet the conditions. */
+  def narrow(rows: RowSelection, batch: ColumnarBatch): Unit =
+    for (filter <- filters if rows.count > 0) {
+      val before = rows.count
+      rows.narrow(filter.select(batch.column(filter.column), batch.numRows, _, _, _))
+      filter.task.note(before, rows.count)
+    }
+}
+
+/**
+ * One of the conditions. Parquet has one dictionary for a column in a row group: which of its
+ * entries meet the condition is kept, so that most rows are told by the number of their entry.
+ *
+ * @param column its place in the batches
+ */
+private final class DecodedFilter(
+    val task: TaskFilter,
+    val column: Int,
+    form: VectorForm,
+    copy: ZoneCopy) {
+
+  import DecodedFilter._
+
+  private lazy val values: DecodedValues = task.onDecoded(form)
+  private var entries = new Array[Byte](256)
+  private val found = new Array[Short](VectorChunk.ZONE_ROWS)
+
+  /**
+   * Which rows meet the condition.
+   *
+   * @param batchRows at most [[VectorChunk.ZONE_ROWS]]
+   * @param rows address of the row numbers to look at, 0 for all; the rest as in [[ZoneFilter]]
+   */
+  def select(vector: ColumnVector, batchRows: Int, rows: Long, count: Int, out: Long): Int =
+    vector match {
+      case coded: WritableColumnVector if coded.hasDictionary && !task.isOnNulls =>
+        val ids = coded.getDictionaryIds.getInts(0, batchRows)
+        val known = selectByEntry(vector, ids, rows, count)
+        if (known >= 0) {
+          Platform.copyMemory(found, Platform.SHORT_ARRAY_OFFSET, null, out, 2L * known)
+          known
+        } else {
+          note(vector, ids, rows, count, Missed)
+          val met = values.select(vector, batchRows, copy, rows, count, out)
+          note(vector, ids, out, met, Met)
+          met
+        }
+      case _ => values.select(vector, batchRows, copy, rows, count, out)
+    }
+
+  /** How many of the rows were found to meet it; less than 0 where an entry is not known. */
+  private def selectByEntry(
+      vector: ColumnVector,
+      ids: Array[Int],
+      rows: Long,
+      count: Int): Int = {
+    val mayBeNull = vector.hasNull
+    val known = entries
+    var met = 0
+    var i = 0
+    while (i < count && met >= 0) {
+      val row = numberAt(rows, i)
+      if (!mayBeNull || !vector.isNullAt(row)) {
+        val id = ids(row)
+        val entry = if (id >= 0 && id < known.length) known(id) else Unknown
+        found(met) = row.toShort
+        if (entry == Met) met += 1
+        else if (entry == Unknown) met = -1
+      }
+      i += 1
+    }
+    met
+  }
+
+  private def note(
+      vector: ColumnVector,
+      ids: Array[Int],
+      rows: Long,
+      count: Int,
+      what: Byte): Unit = {
+    var i = 0
+    while (i < count) {
+      val row = numberAt(rows, i)
+      if (!vector.isNullAt(row)) {
+        val id = ids(row)
+        if (id >= 0 && id < MostEntries) {
+          if (id >= entries.length) {
+            entries = java.util.Arrays.copyOf(entries, Integer.highestOneBit(id) * 2)
+          }
+          entries(id) = what
+        }
+      }
+      i += 1
+    }
+  }
+}
+
+private object DecodedFilter {
+  private val Unknown: Byte = 0
+  private val Missed: Byte = 1
+  private val Met: Byte = 2
+
+  /** Entries that are kept. Writers end a dictionary long before. */
+  private val MostEntries = 1 << 22
+
+  /** A row number; the rows at 0 are all rows. */
+  def numberAt(rows: Long, i: Int): Int =
+    if (rows == 0) i else Platform.getShort(null, rows + 2L * i) & 0xffff
+
+  /**
+   * Selects row by row, in the way of [[ZoneFilter.select]].
+   *
+   * @param meets whether a row, by its number, meets the condition
+   */
+  def selectEach(rows: Long, count: Int, out: Long)(meets: Int => Boolean): Int = {
+    var met = 0
+    var i = 0
+    while (i < count) {
+      val row = numberAt(rows, i)
+      if (meets(row)) {
+        Platform.putShort(null, out + 2L * met, row.toShort)
+        met += 1
+      }
+      i += 1
+    }
+    met
+  }
+}
+
+/** A condition on rows of Spark's vectors, by their values; belongs to a task. */
+private sealed trait DecodedValues {
+  def select(
+      vector: ColumnVector,
+      batchRows: Int,
+      copy: ZoneCopy,
+      rows: Long,
+      count: Int,
+      out: Long): Int
+}
+
+private object DecodedValues {
+
+  /** Values of a fixed width, as the only zone of a chunk that is in no pool. */
+  final class OfZone(zone: VectorChunk, condition: ZoneFilter, form: VectorForm)
+      extends DecodedValues {
+    override def select(
+        vector: ColumnVector,
+        batchRows: Int,
+        copy: ZoneCopy,
+        rows: Long,
+        count: Int,
+        out: Long): Int = {
+      copy.load(vector, form, batchRows, zone)
+      condition.select(0, rows, count, out)
+    }
+  }
+
+  /** Any values, row by row. */
+  final class OneByOne(meets: (ColumnVector, Int) => Boolean) extends DecodedValues {
+    override def select(
+        vector: ColumnVector,
+        batchRows: Int,
+        copy: ZoneCopy,
+        rows: Long,
+        count: Int,
+        out: Long): Int =
+      DecodedFilter.selectEach(rows, count, out)(meets(vector, _))
+  }
+}
