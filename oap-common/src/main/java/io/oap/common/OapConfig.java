@@ -66,7 +66,7 @@ public final class OapConfig {
   public static final ConfigEntry<String> CACHE_REPRESENTATION =
       choice(
           "spark.oap.cache.representation",
-          List.of("encoded", "auto", "vector"),
+          List.of("auto", "encoded", "vector"),
           Scope.SESSION,
           "How chunks are kept. encoded: as they stand in the file. vector: flat columns are turned "
               + "into vector chunks when they are read first, which need no decoding later and are "

@@ -11,10 +11,16 @@ class AdviceSuite extends CacheSuite {
   private val Capacity = 8L << 20
   private val Files = 8
 
-  override protected def settings: Map[String, String] = sized(100)
+  override protected def settings: Map[String, String] = sized(100, "encoded")
 
-  private def sized(percent: Int): Map[String, String] =
-    Map("spark.oap.pool.size" -> (Capacity * percent / 100).toString)
+  private def sized(percent: Int, representation: String): Map[String, String] = Map(
+    "spark.oap.pool.size" -> (Capacity * percent / 100).toString,
+    "spark.oap.cache.representation" -> representation)
+
+  private def restart(percent: Int, representation: String): Unit = {
+    spark.stop()
+    spark = newApplication(sized(percent, representation))
+  }
 
   /** Twenty megabytes in 512 chunks that no codec makes smaller. */
   private def write(): Unit = spark
@@ -50,28 +56,32 @@ class AdviceSuite extends CacheSuite {
       s"FROM oap.system.advice WHERE executor_id = '$executor' ORDER BY capacity_bytes")
     .collect().toSeq
 
-  test("estimates are what applications of those capacities hit") {
-    val seed = System.nanoTime()
-    info(s"seed $seed")
-    val (_, counters) = counting(work(seed))
-    val rows = advice("driver")
-    val capacities = rows.map(_.getLong(0))
-    assert(capacities.size === 9 && capacities(3) === Capacity)
-    assert(rows.map(_.getLong(1)) === capacities.map(_ - Capacity))
-    assert(advice(Advice.All) === rows, "one executor is all of them")
-    val held = rows(3).getDouble(2) * rows(3).getLong(4)
-    assert(math.abs(held - counters.bytesFromPool) < 1, "what readers took from the pool")
-    assert(rows(3).getDouble(3) === 0.0)
-    assert(rows(3).getString(5).startsWith("as it is: "))
-    assert(rows.head.getString(5).startsWith("-6.0 MiB: -"))
-    assert(rows.last.getString(5).startsWith("+24.0 MiB: +"))
-    for ((percent, index) <- Seq(50 -> 1, 150 -> 5, 200 -> 6)) {
-      spark.stop()
-      spark = newApplication(sized(percent))
-      val (_, there) = counting(work(seed))
-      val real = there.bytesFromPool.toDouble / (there.bytesFromPool + there.bytesFromFile)
-      info(f"$percent %%: ${rows(index).getDouble(2)}%.3f estimated, $real%.3f real")
-      assert(math.abs(rows(index).getDouble(2) - real) <= 0.03, s"$percent % with seed $seed")
+  for (representation <- Seq("encoded", "auto")) {
+    test(s"estimates are what applications of those capacities hit, $representation") {
+      restart(100, representation)
+      val seed = System.nanoTime()
+      info(s"seed $seed")
+      val (_, counters) = counting(work(seed))
+      val rows = advice("driver")
+      val capacities = rows.map(_.getLong(0))
+      assert(capacities.size === 9 && capacities(3) === Capacity)
+      assert(rows.map(_.getLong(1)) === capacities.map(_ - Capacity))
+      assert(advice(Advice.All) === rows, "one executor is all of them")
+      if (representation == "encoded") {
+        val held = rows(3).getDouble(2) * rows(3).getLong(4)
+        assert(math.abs(held - counters.bytesFromPool) < 1, "what readers took from the pool")
+      }
+      assert(rows(3).getDouble(3) === 0.0)
+      assert(rows(3).getString(5).startsWith("as it is: "))
+      assert(rows.head.getString(5).startsWith("-6.0 MiB: -"))
+      assert(rows.last.getString(5).startsWith("+24.0 MiB: +"))
+      for ((percent, index) <- Seq(50 -> 1, 150 -> 5, 200 -> 6)) {
+        restart(percent, representation)
+        val (_, there) = counting(work(seed))
+        val real = there.bytesFromPool.toDouble / (there.bytesFromPool + there.bytesFromFile)
+        info(f"$percent %%: ${rows(index).getDouble(2)}%.3f estimated, $real%.3f real")
+        assert(math.abs(rows(index).getDouble(2) - real) <= 0.03, s"$percent % with seed $seed")
+      }
     }
   }
 

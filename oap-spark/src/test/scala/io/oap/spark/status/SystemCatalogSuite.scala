@@ -70,11 +70,11 @@ class SystemCatalogSuite extends CacheSuite {
       val byKey = rows.map(row => row.getString(0) -> row).toMap
       assert(byKey("spark.oap.pool.size").toSeq.tail === Seq("96m", "1g", "static"))
       assert(byKey("spark.oap.cache.representation").toSeq.tail ===
-        Seq("vector", "encoded", "session"))
+        Seq("vector", "auto", "session"))
     }
     val other = spark.newSession().sql(
       "SELECT value FROM oap.system.config WHERE key = 'spark.oap.cache.representation'")
-    assert(other.head().getString(0) === "encoded", "of another session")
+    assert(other.head().getString(0) === "auto", "of another session")
   }
 
   test("executors says what the process does") {

@@ -12,7 +12,7 @@ final class ExecutorLoss(options: ClusterOptions) extends ClusterMeasurement {
 
   override def run(say: String => Unit, bars: Bars): Unit = {
     val measured = Measured.of(options, say)
-    Application.use(options, measured.poolSetting) { application =>
+    Application.use(options, measured.settings: _*) { application =>
       say(RoundTable.header)
       def round(number: Int): Round = {
         val round = application.round(number, "auto", measured.expected)

@@ -9,10 +9,15 @@ import org.apache.spark.sql.Row
  * @param poolBytes capacity of each executor's pool
  */
 final case class Measured(expected: Map[String, Seq[Row]], poolBytes: Long) {
-  def poolSetting: (String, String) = "spark.oap.pool.size" -> poolBytes.toString
+  def settings: Seq[(String, String)] = Measured.settings(poolBytes.toString)
 }
 
 object Measured {
+
+  /** Chunks stay as they stand in files: what is measured is where they lie, in a fixed size. */
+  private def settings(pool: String): Seq[(String, String)] =
+    Seq("spark.oap.pool.size" -> pool, "spark.oap.cache.representation" -> "encoded")
+
   private val PoolUnit = 64L << 10
   // Memory is taken when it is first used, so that a large pool costs only what it holds.
   private val RoomForAll = "16g"
@@ -23,7 +28,7 @@ object Measured {
    * @return with the capacity that was asked for, or the asked-for share of what the queries need
    */
   def of(options: ClusterOptions, say: String => Unit): Measured =
-    Application.use(options, "spark.oap.pool.size" -> RoomForAll) { application =>
+    Application.use(options, settings(RoomForAll): _*) { application =>
       val expected = options.queries.map(q => q -> application.expected(q)).toMap
       application.round(0, "auto", expected)
       val needed = application.held().neededBytes

@@ -19,7 +19,7 @@ final class Placements(options: ClusterOptions) extends ClusterMeasurement {
       placement: String,
       measured: Measured,
       say: String => Unit): Placements.Outcome =
-    Application.use(options, measured.poolSetting) { application =>
+    Application.use(options, measured.settings: _*) { application =>
       val rounds = (1 to options.rounds).map { number =>
         val round = application.round(number, placement, measured.expected)
         say(RoundTable.line(round))

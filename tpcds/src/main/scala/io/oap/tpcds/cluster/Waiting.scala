@@ -19,7 +19,8 @@ import io.oap.tpcds.scale.Comparison
 final class Waiting(options: ClusterOptions) extends ClusterMeasurement {
   override def run(say: String => Unit, bars: Bars): Unit = {
     val measured = Measured.of(options, say)
-    Application.use(options, measured.poolSetting, "spark.locality.wait" -> "3s") { application =>
+    val settings = measured.settings :+ ("spark.locality.wait" -> "3s")
+    Application.use(options, settings: _*) { application =>
       def rounds(what: String, numbers: Range): Seq[Round] =
         for (number <- numbers; placement <- Waiting.order(number)) yield {
           val round = application.round(number, placement, measured.expected)

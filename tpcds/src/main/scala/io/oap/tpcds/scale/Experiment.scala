@@ -72,7 +72,7 @@ final class Experiment(request: RunRequest, progress: Progress) {
     Experiment.Alone.copy(
       name = "room-for-all",
       kind = "oap",
-      settings = Map("spark.oap.pool.size" -> bytes.toString))
+      settings = Map("spark.oap.pool.size" -> bytes.toString, Scenario.AsInFiles))
   }
 
   private def begin(

@@ -35,11 +35,14 @@ sealed abstract class Scenario(val name: String, val small: Double, val large: D
 object Scenario {
   private val Lru = "spark.oap.pool.policy" -> "lru"
 
+  /** As published, and so that the queries need as many bytes in every pool. */
+  private[scale] val AsInFiles = "spark.oap.cache.representation" -> "encoded"
+
   private def pool(name: String, bytes: Long, more: Seq[(String, String)]): MeasuredSystem =
     MeasuredSystem(
       name,
       "oap",
-      (more :+ ("spark.oap.pool.size" -> bytes.toString)).toMap,
+      (more ++ Seq("spark.oap.pool.size" -> bytes.toString, AsInFiles)).toMap,
       slowdown = 1,
       medium = "",
       tenants = 0,
