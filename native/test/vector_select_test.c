@@ -280,6 +280,11 @@ static void select_decoded(uint64_t *random, enum oap_kind kind) {
     memset(c.nulls, 0, rows);
     CHECK(oap_vector_set_decoded(v, c.values, NULL, rows) == 0);
     check_question(random, &q, v, 0);
+    if (kind == OAP_F32 || kind == OAP_F64) {
+      ask_doubles(random, &c, v, 0, rows);
+    } else {
+      ask_integers(random, &c, v, 0, rows);
+    }
     CHECK(oap_vector_set_decoded(v, c.values, NULL, 0) == -EINVAL);
     CHECK(oap_vector_set_decoded(v, c.values, NULL, OAP_ZONE_ROWS + 1) == -EINVAL);
     column_free(&c);

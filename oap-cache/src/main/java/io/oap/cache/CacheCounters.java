@@ -64,7 +64,7 @@ public final class CacheCounters {
     return zonesSkipped;
   }
 
-  /** Rows of the other zones that conditions of the query left out. */
+  /** Rows of the other zones, and of decoded batches, that conditions of the query left out. */
   public long rowsDropped() {
     return rowsDropped;
   }
@@ -108,7 +108,7 @@ public final class CacheCounters {
     zonesSkipped++;
   }
 
-  /** Records rows left out of a zone of which others were wanted. */
+  /** Records rows left out of a zone of which others were wanted, or of a decoded batch. */
   public void dropRows(long count) {
     rowsDropped += count;
   }

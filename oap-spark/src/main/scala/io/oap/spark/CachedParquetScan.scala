@@ -211,7 +211,7 @@ final class CachedParquetScan(
   private def conditions: ScanConditions =
     ScanConditions(
       joinKeys.flatMap(bounded).flatMap(SparkInternals.toFilter(_)).toArray,
-      staticRowFilters ++ joinKeys.flatMap(rowFilter))
+      RowFilter.needed(staticRowFilters ++ joinKeys.flatMap(rowFilter)))
 
   /** The IN predicates on data columns. */
   private def joinKeys: Seq[Predicate] =

@@ -1,5 +1,8 @@
 package io.oap.spark
 
+import scala.util.control.NonFatal
+
+import org.apache.spark.internal.Logging
 import org.apache.spark.sql.execution.vectorized.WritableColumnVector
 import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 import org.apache.spark.unsafe.Platform
@@ -7,21 +10,36 @@ import org.apache.spark.unsafe.Platform
 import io.oap.cache.vector.VectorChunk
 
 /**
- * Conditions of a query on columns that Spark's reader decodes, in one row group. For one thread.
+ * Conditions of a query on columns that Spark's reader decodes, in one row group. A fault costs the
+ * conditions, which Spark's own operators repeat, nothing else. For one thread.
  *
- * @param filters to be applied in this order
+ * @param conditions to be applied in this order
  */
-private final class DecodedFilters(filters: Seq[DecodedFilter]) {
+private final class DecodedFilters(conditions: Seq[DecodedFilter]) extends Logging {
+  private var filters = conditions
 
   def isEmpty: Boolean = filters.isEmpty
 
   /** Leaves those of the rows that meet the conditions. */
   def narrow(rows: RowSelection, batch: ColumnarBatch): Unit =
-    for (filter <- filters if rows.count > 0) {
+    try filters.foreach(narrow(_, rows, batch))
+    catch {
+      case NonFatal(e) =>
+        logDebug("Rows are not filtered in the scan", e)
+        filters = Nil
+        rows.reset(batch.numRows) // Some of the row numbers may be written over.
+    }
+
+  private def narrow(filter: DecodedFilter, rows: RowSelection, batch: ColumnarBatch): Unit = {
+    val column = batch.column(filter.column)
+    // Spark wants no nulls of nearly every column that it compares, and few columns have any.
+    val isMetByAll = filter.task.isOnNotNull && !column.hasNull
+    if (rows.count > 0 && !isMetByAll) {
       val before = rows.count
-      rows.narrow(filter.select(batch.column(filter.column), batch.numRows, _, _, _))
+      rows.narrow(filter.select(column, batch.numRows, _, _, _))
       filter.task.note(before, rows.count)
     }
+  }
 }
 
 /**
@@ -41,6 +59,7 @@ private final class DecodedFilter(
   private lazy val values: DecodedValues = task.onDecoded(form)
   private var entries = new Array[Byte](256)
   private val found = new Array[Short](VectorChunk.ZONE_ROWS)
+  private var batchesWithUnknown = 0
 
   /**
    * Which rows meet the condition.
@@ -50,16 +69,18 @@ private final class DecodedFilter(
    */
   def select(vector: ColumnVector, batchRows: Int, rows: Long, count: Int, out: Long): Int =
     vector match {
-      case coded: WritableColumnVector if coded.hasDictionary && !task.isOnNulls =>
+      case coded: WritableColumnVector
+          if coded.hasDictionary && !task.isOnNulls && batchesWithUnknown < MostWithUnknown =>
         val ids = coded.getDictionaryIds.getInts(0, batchRows)
         val known = selectByEntry(vector, ids, rows, count)
         if (known >= 0) {
           Platform.copyMemory(found, Platform.SHORT_ARRAY_OFFSET, null, out, 2L * known)
           known
         } else {
-          note(vector, ids, rows, count, Missed)
+          batchesWithUnknown += 1
+          keep(vector, ids, rows, count, Missed)
           val met = values.select(vector, batchRows, copy, rows, count, out)
-          note(vector, ids, out, met, Met)
+          keep(vector, ids, out, met, Met)
           met
         }
       case _ => values.select(vector, batchRows, copy, rows, count, out)
@@ -89,7 +110,7 @@ private final class DecodedFilter(
     met
   }
 
-  private def note(
+  private def keep(
       vector: ColumnVector,
       ids: Array[Int],
       rows: Long,
@@ -116,6 +137,9 @@ private object DecodedFilter {
   private val Unknown: Byte = 0
   private val Missed: Byte = 1
   private val Met: Byte = 2
+
+  /** A dictionary that has new entries even later is so large that to learn it saves nothing. */
+  private val MostWithUnknown = 64
 
   /** Entries that are kept. Writers end a dictionary long before. */
   private val MostEntries = 1 << 22

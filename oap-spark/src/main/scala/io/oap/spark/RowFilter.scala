@@ -11,7 +11,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.oap.cache.vector.VectorKind
 
 /**
- * A condition on one column, for the rows of vector chunks. A row that does not meet it is not
+ * A condition on one column, by which a scan drops rows. A row that does not meet it is not
  * wanted. Spark goes on to filter and join for itself: what a query asks may be left out here, or
  * be weaker, but never stronger. No null meets a condition but [[RowFilter.IsNull]].
  */
@@ -19,6 +19,9 @@ private sealed trait RowFilter extends Serializable {
 
   /** Name of the column in the read schema. */
   def column: String
+
+  /** Whether it is about nulls only. */
+  def isOnNulls: Boolean = false
 }
 
 private object RowFilter {
@@ -61,11 +64,22 @@ private object RowFilter {
   }
 
   final case class IsNull(column: String) extends RowFilter {
+    override def isOnNulls: Boolean = true
     override def toString: String = s"$column IS NULL"
   }
 
   final case class IsNotNull(column: String) extends RowFilter {
+    override def isOnNulls: Boolean = true
     override def toString: String = s"$column IS NOT NULL"
+  }
+
+  /** The conditions without those that others hold: no null meets any but [[IsNull]]. */
+  def needed(filters: Seq[RowFilter]): Seq[RowFilter] = {
+    val compared = filters.filterNot(_.isOnNulls).map(_.column).toSet
+    filters.filter {
+      case IsNotNull(column) => !compared.contains(column)
+      case _ => true
+    }
   }
 
   /** For EXPLAIN: the values, unless they are many. */

@@ -73,11 +73,14 @@ private final class RowGroupsReader(split: SplitFile, task: RowGroupsTask)
     // Where it costs no reading, all rows are decoded rather than those of some pages only, so that
     // they can become vector chunks.
     val filters = if (promotion.isOfHeldChunks) Array.empty[Filter] else task.filters
+    // All that may fail comes before the reader is open.
+    val conditions = decodedFilters(schema.indices)
+    val selection = task.selection
     new DecodedRows(
       split.reader(Seq(group), schema, filters, batchSize),
       promotion,
-      decodedFilters(schema.indices),
-      task.selection,
+      conditions,
+      selection,
       schema.length,
       task.counters)
   }
@@ -129,30 +132,43 @@ private final class RowGroupsReader(split: SplitFile, task: RowGroupsTask)
     }
     val here = schema.indices.map(i => if (held(i) == null) null else vectors(i)).toArray
     val rest = schema.indices.filter(held(_) == null)
-    if (rest.isEmpty) {
-      new VectorRows(zones, here, new ColumnarBatch(here ++ partitionColumns))
-    } else {
-      val reader = split.reader(
-        Seq(group),
-        StructType(rest.map(schema(_))),
-        Array.empty,
-        VectorChunk.ZONE_ROWS)
-      val decoded = rest.zipWithIndex.map { case (column, place) =>
-        column -> reader.resultBatch().column(place)
-      }.toMap
-      def batch(column: ColumnVector => ColumnVector): ColumnarBatch = {
-        val data = schema.indices.map(i => if (here(i) == null) column(decoded(i)) else here(i))
-        new ColumnarBatch((data ++ partitionColumns).toArray)
-      }
-      new MixedRows(
-        zones,
-        here,
-        reader,
-        promote(group, rest),
-        batch(identity),
-        batch(new SelectedVector(_, task.selection.address)),
-        decodedFilters(rest))
+    if (rest.isEmpty) new VectorRows(zones, here, new ColumnarBatch(here ++ partitionColumns))
+    else if (zones.hasCandidate) mixedRows(group, rest, here, zones)
+    else new VectorRows(zones, Array.empty, new ColumnarBatch(Array.empty)) // decodes nothing
+  }
+
+  /**
+   * @param rest places in the read schema of what Spark's reader is to decode
+   * @param here the other columns, by place in the read schema
+   */
+  private def mixedRows(
+      group: RowGroup,
+      rest: Seq[Int],
+      here: Array[ScanVector],
+      zones: ZoneScan): BatchRows = {
+    // All that may fail comes before the reader is open.
+    val promotion = promote(group, rest)
+    val conditions = decodedFilters(rest)
+    val reader = split.reader(
+      Seq(group),
+      StructType(rest.map(schema(_))),
+      Array.empty,
+      VectorChunk.ZONE_ROWS)
+    val decoded = rest.zipWithIndex.map { case (column, place) =>
+      column -> reader.resultBatch().column(place)
+    }.toMap
+    def batch(column: ColumnVector => ColumnVector): ColumnarBatch = {
+      val data = schema.indices.map(i => if (here(i) == null) column(decoded(i)) else here(i))
+      new ColumnarBatch((data ++ partitionColumns).toArray)
     }
+    new MixedRows(
+      zones,
+      here,
+      reader,
+      promotion,
+      batch(identity),
+      batch(new SelectedVector(_, task.selection.address)),
+      conditions)
   }
 
   /** What of the columns that Spark's reader gives is to become vector chunks. */

@@ -1,5 +1,7 @@
 package io.oap.spark
 
+import scala.util.control.NonFatal
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
 import org.apache.spark.sql.sources.Filter
@@ -44,7 +46,10 @@ private final class RowGroupsTask(
 
   val vectors: VectorChunks = cache.vectors()
 
-  val rowFilters: Seq[TaskFilter] = conditions.rows.map(new TaskFilter(_))
+  /** None where they cannot be prepared: Spark's own operators repeat them. */
+  val rowFilters: Seq[TaskFilter] =
+    try conditions.rows.map(new TaskFilter(_))
+    catch { case NonFatal(_) => Nil }
 
   lazy val zoneCopy: ZoneCopy = new ZoneCopy
 

@@ -14,7 +14,8 @@ import io.oap.cache.{CacheCounters, MissCause}
  *   - missesCold to bypassesOther: why chunks were missed or bypassed, see `MissCause`
  *   - rowGroupsPruned: row groups ruled out by their statistics and the join keys Spark sent
  *   - zonesSkipped: zones of vector chunks of which no row was wanted
- *   - rowsDropped: rows left out of other zones, because the query does not want them
+ *   - rowsDropped: rows left out of other zones and of decoded batches, because the query does not
+ *     want them
  *   - tasksElsewhere: tasks that ran on another executor than the one they were placed on
  *   - loadTime: time the tasks spent reading files
  */

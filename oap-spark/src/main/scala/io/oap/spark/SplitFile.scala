@@ -61,9 +61,13 @@ private final class SplitFile(
     kept
   }
 
-  /** Those of the row groups that hold a candidate for filters of the query, by their statistics. */
+  /**
+   * Those of the row groups that hold a candidate for filters of the query, by their statistics; all
+   * where the reader's options say that statistics are not to be used, as they may be wrong.
+   */
   def withCandidates(from: Seq[RowGroup], filters: Array[Filter]): Seq[RowGroup] =
-    settings.pushed(filters, metaData.getSchema, calendar.dates).fold(from) { predicate =>
+    if (!hadoopConf.getBoolean(ParquetInputFormat.STATS_FILTERING_ENABLED, true)) from
+    else settings.pushed(filters, metaData.getSchema, calendar.dates).fold(from) { predicate =>
       from.filterNot(group => StatisticsFilter.canDrop(predicate, group.metaData.getColumns))
     }
 

@@ -26,7 +26,7 @@ private final class SplitReaders(
     extends AutoCloseable {
 
   private val rowGroupsTask = {
-    val isOfUse = settings.representation.usesVectors || conditions.rows.nonEmpty
+    val isOfUse = settings.representation.usesVectors || conditions.rows.exists(!_.isOnNulls)
     if (isOfUse && parquet.readDataSchema.nonEmpty) {
       Some(new RowGroupsTask(parquet, settings, conditions, cache, counters))
     } else {

@@ -40,10 +40,15 @@ private final class TaskFilter(filter: RowFilter) extends AutoCloseable {
 
   def column: String = filter.column
 
-  /** Whether it is about nulls only. */
-  def isOnNulls: Boolean = filter match {
-    case _: IsNull | _: IsNotNull => true
-    case _ => false
+  def isOnNulls: Boolean = filter.isOnNulls
+
+  /** Whether it is that rows are not null, and no more. */
+  def isOnNotNull: Boolean = filter.isInstanceOf[IsNotNull]
+
+  /** The strings or byte sequences that are wanted. */
+  private lazy val wantedBytes: Set[UTF8String] = filter match {
+    case OneOfBytes(_, values) => values.map(UTF8String.fromBytes(_)).toSet
+    case _ => Set.empty
   }
 
   /** The share of rows that met the condition so far. */
@@ -59,15 +64,15 @@ private final class TaskFilter(filter: RowFilter) extends AutoCloseable {
     case _: OneOf => new InKeys(chunk, keys.get)
     case Between(_, low, high) => new InRange(chunk, low, high)
     case range: BetweenDoubles => new InDoubleRange(chunk, range)
-    case OneOfBytes(_, values) => new InDictionary(chunk, values)
+    case OneOfBytes(_, values) => new InDictionary(chunk, values, wantedBytes)
     case IsNull(_) => new Nulls(chunk, wanted = true)
     case IsNotNull(_) => new Nulls(chunk, wanted = false)
   }
 
   /** The condition on rows of Spark's vectors; good until this is closed. */
   def onDecoded(form: VectorForm): DecodedValues = filter match {
-    case OneOfBytes(_, values) =>
-      val wanted = values.map(UTF8String.fromBytes(_)).toSet
+    case _: OneOfBytes =>
+      val wanted = wantedBytes
       def bytes(vector: ColumnVector, row: Int) =
         if (form.isString) vector.getUTF8String(row)
         else UTF8String.fromBytes(vector.getBinary(row))
@@ -126,13 +131,15 @@ private final class Nulls(chunk: VectorChunk, wanted: Boolean) extends ZoneFilte
  * Strings or byte sequences that are one of some: looked up once for each entry of the chunk's
  * dictionary. Zones without codes are told by their first 8 bytes only.
  */
-private final class InDictionary(chunk: VectorChunk, values: Array[Array[Byte]])
+private final class InDictionary(
+    chunk: VectorChunk,
+    values: Array[Array[Byte]],
+    wanted: Set[UTF8String])
     extends ZoneFilter {
   private val prefixes = values.map(prefix)
 
   /** A byte for each entry of the dictionary: whether it is wanted. */
   private lazy val matches: Scratch = {
-    val wanted = values.map(UTF8String.fromBytes(_)).toSet
     val entries = chunk.dictionaryEntries
     val addresses = new Scratch(entries * 8)
     val lengths = new Scratch(entries * 4)

@@ -49,6 +49,10 @@ private final class ZoneScan(
   /** Takes rows from the front of those that are left; all at once while they are the whole zone. */
   def take(count: Int): Unit = taken += count
 
+  /** Whether there is a zone of which a row may be wanted, as far as minimum and maximum tell. */
+  def hasCandidate: Boolean = (0 until any.zones).exists(zone =>
+    conditions.forall(_._2.decide(zone) != ZoneDecision.NONE))
+
   /** Goes to the next zone that has a wanted row; false when there is none. */
   def advanceToCandidate(): Boolean = {
     var found = advance()

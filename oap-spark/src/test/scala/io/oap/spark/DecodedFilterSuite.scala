@@ -1,12 +1,19 @@
 package io.oap.spark
 
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector
+import org.apache.spark.sql.types.IntegerType
+import org.apache.spark.sql.vectorized.ColumnarBatch
 
 import io.oap.cache.CacheCounters
+import io.oap.cache.vector.Scratch
 
 /** Conditions on rows that Spark's reader decodes, because there are no vector chunks of them. */
 class DecodedFilterSuite extends CacheSuite {
   private val rowCount = 20000
+
+  override protected def settings: Map[String, String] =
+    super.settings + ("spark.oap.cache.representation" -> "encoded")
 
   /** How columns lie in files: by numbers of entries, by values, or first by these and then those. */
   private val layouts = Map(
@@ -98,7 +105,7 @@ class DecodedFilterSuite extends CacheSuite {
   }
 
   test("batches of which nearly all rows are wanted stay whole") {
-    for ((_, counters) <- compare(_.filter("i < 4999 OR id < 0").select("id"))) {
+    for ((_, counters) <- compare(_.filter("i < 4999").select("id"))) {
       assert(counters.rowsDropped === 0)
     }
     for ((_, counters) <- compare(_.filter("i IS NOT NULL AND y >= 0 AND i < 1").select("id"))) {
@@ -117,7 +124,6 @@ class DecodedFilterSuite extends CacheSuite {
   }
 
   test("off-heap vectors, rows one by one, and other sizes of batches") {
-    def query(t: DataFrame) = t.filter("i IN (5, 6, 7) OR i = 4000").filter("s < 's5'").select("id")
     for {
       (offHeap, codegen, batch) <- Seq(
         ("true", "true", "1000"),
@@ -127,7 +133,42 @@ class DecodedFilterSuite extends CacheSuite {
     } withConf(
       "spark.sql.columnVector.offheap.enabled" -> offHeap,
       "spark.sql.codegen.wholeStage" -> codegen,
-      "spark.sql.parquet.columnarReaderBatchSize" -> batch)(compare(query))
+      "spark.sql.parquet.columnarReaderBatchSize" -> batch) {
+      val found = compare(_.filter("i IN (5, 6, 7, 4000) AND s < 's5' AND h > 9").select("id"))
+      for ((_, counters) <- found) assert(counters.rowsDropped > rowCount - 100)
+    }
+  }
+
+  test("in auto, as in encoded: cold, when chunks are turned, and turned") {
+    withConf("spark.oap.cache.representation" -> "auto") {
+      for (layout <- layouts.keys) {
+        def query = table(layout).filter("i < 100 AND s IS NOT NULL AND d > 3").select("id", "s")
+        val expected = alone(rows(query))
+        CacheControl.clear(spark)
+        for (run <- 1 to 3) {
+          val (found, counters) = counting(rows(query))
+          assertRows(found, expected, s"run $run, $layout")
+          assert(counters.rowsDropped === rowCount - expected.size, s"run $run, $layout")
+        }
+      }
+    }
+  }
+
+  test("statistics that are not to be used") {
+    for ((_, counters) <- compare(_.filter("id = 5 AND i >= -1").select("id", "list"))) {
+      assert(counters.chunksHit === 3 * 3, "row groups that statistics would rule out")
+    }
+  }
+
+  test("a condition that cannot be tested is left out") {
+    val filters = new DecodedFilters(Seq(
+      new DecodedFilter(new TaskFilter(RowFilter.Between("c", 1, 2)), 0, null, null)))
+    val batch = new ColumnarBatch(Array(new OnHeapColumnVector(10, IntegerType)), 10)
+    val selection = new RowSelection(new Scratch(20))
+    selection.reset(10)
+    filters.narrow(selection, batch)
+    assert(selection.count === 10 && selection.rows === 0 && filters.isEmpty)
+    batch.close()
   }
 
   test("row groups with vector chunks behind others without") {

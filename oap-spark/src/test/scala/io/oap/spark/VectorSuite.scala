@@ -201,6 +201,15 @@ class VectorSuite extends CacheSuite {
     warm(table.filter("k = 5").select("list", "nested"))
   }
 
+  test("nothing is decoded beside vector chunks of which no zone has a candidate") {
+    spark.range(0, 2 * rowCount, 2, 1).selectExpr("id", "array(id) AS list")
+      .write.parquet(path("even"))
+    val counters = warm(
+      spark.read.parquet(path("even")).filter("id = 8191").select("list"),
+      spark.read.parquet(path("even")))
+    assert(counters.zonesSkipped === 8 && counters.chunksHit === 1)
+  }
+
   test("a column that is read later is decoded beside the vector chunks of the others") {
     vectors {
       CacheControl.clear(spark)

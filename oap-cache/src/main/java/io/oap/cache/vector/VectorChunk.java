@@ -5,8 +5,9 @@ import java.lang.ref.Reference;
 import java.util.Objects;
 
 /**
- * A vector chunk, read in place: the Java face of native/include/oap_vector.h. For use by one
- * thread at a time; any number of these may be opened over one chunk.
+ * A vector chunk, read in place, or rows that are to be filtered like one: the Java face of
+ * native/include/oap_vector.h. For use by one thread at a time; any number of these may be opened
+ * over one chunk.
  *
  * <p>Memory is named by its address ({@link Scratch}, or any other off-heap memory), and nothing
  * checks that there is as much behind it as these methods say they need. A selection is ascending

@@ -134,6 +134,30 @@ class VectorChunkTest {
   }
 
   @Test
+  void decodedRows_areFilteredOneSetAfterTheOther() {
+    assertThrows(VectorException.class, () -> VectorChunk.ofDecoded(VectorKind.BYTES));
+    try (VectorChunk rows = VectorChunk.ofDecoded(VectorKind.I16)) {
+      assertEquals(0, rows.zones());
+      assertThrows(IndexOutOfBoundsException.class, () -> rows.decideRange(0, 1, 2));
+      for (int count : new int[] {4096, 10}) {
+        for (int row = 0; row < count; row++) {
+          values.buffer().putShort(2 * row, (short) (row - 5));
+          nulls.buffer().put(row, (byte) (row == 6 ? 1 : 0));
+        }
+        rows.setDecoded(values.address(), nulls.address(), count);
+        assertEquals(count, rows.rows(0));
+        assertEquals(1, rows.nulls(0));
+        assertEquals(ZoneDecision.SOME, rows.decideRange(0, 0, 2));
+        int found = rows.selectRange(0, Long.MIN_VALUE, 2, 0, 0, selection.address());
+        assertArrayEquals(new int[] {0, 1, 2, 3, 4, 5, 7}, rows(found));
+      }
+      for (int count : new int[] {0, -1, 4097}) {
+        assertThrows(VectorException.class, () -> rows.setDecoded(values.address(), 0, count));
+      }
+    }
+  }
+
+  @Test
   void faults_areOneException() {
     try (VectorEncoder encoder = new VectorEncoder(VectorKind.I8)) {
       assertThrows(VectorException.class, () -> encoder.add(values.address(), 0, 4097));
@@ -150,6 +174,7 @@ class VectorChunkTest {
       encoder.add(values.address(), 0, 10);
       try (Pin pin = publish(encoder)) {
         VectorChunk chunk = VectorChunk.open(pin);
+        assertThrows(VectorException.class, () -> chunk.setDecoded(values.address(), 0, 10));
         assertThrows(IndexOutOfBoundsException.class, () -> chunk.minimum(1));
         assertThrows(
             VectorException.class, () -> chunk.selectCodes(0, 0, 0, 0, selection.address()));
