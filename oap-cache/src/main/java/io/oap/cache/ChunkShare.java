@@ -180,6 +180,13 @@ final class ChunkShare {
     }
   }
 
+  /** A chunk was dropped from the pool. It may have come back meanwhile, and belongs here then. */
+  synchronized void leaveIfGone(ChunkKey key) {
+    if (!isHeld.test(key)) {
+      leave(key);
+    }
+  }
+
   /** From now on there are so many bytes; chunks that are too much have to go. */
   synchronized void resize(long to) {
     budget = to;

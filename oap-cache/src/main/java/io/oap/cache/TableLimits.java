@@ -290,7 +290,7 @@ final class TableLimits {
   void leave(ChunkKey key) {
     ChunkShare quota = of(key).quota();
     if (quota != null) {
-      quota.leave(key);
+      quota.leaveIfGone(key);
     }
     // All of them: nothing may be kept of it, also if its file is forgotten.
     limits.minimums().values().forEach(one -> one.chunks().leave(key));
@@ -300,7 +300,7 @@ final class TableLimits {
   void leave(Predicate<ChunkKey> which) {
     limits.quotas().values().stream()
         .map(Limited::chunks)
-        .forEach(quota -> leave(quota.keys(), which, quota::leave));
+        .forEach(quota -> leave(quota.keys(), which, quota::leaveIfGone));
     limits.minimums().values().stream()
         .map(Limited::chunks)
         .forEach(minimum -> leave(minimum.keys(), which, minimum::leave));

@@ -64,6 +64,20 @@ class ChunkShareTest {
   }
 
   @Test
+  void chunkThatIsDroppedAndComesBackAtOnce_counts() {
+    ChunkShare share = share(2);
+    read(share, 0);
+    // One thread drops it from the pool, another loads it again before the first says so.
+    share.leaveIfGone(key(0));
+    assertTrue(share.has(key(0)));
+    assertEquals(LENGTH, share.bytes());
+    held.remove(key(0));
+    share.leaveIfGone(key(0));
+    assertFalse(share.has(key(0)));
+    assertEquals(0, share.bytes());
+  }
+
+  @Test
   void loopOverMuchMoreThanItsPart_hitsWhatBelongsToIt() {
     for (int times : new int[] {2, 4, 20}) {
       ChunkShare share = share(200);
