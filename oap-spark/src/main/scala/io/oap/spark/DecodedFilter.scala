@@ -47,16 +47,16 @@ private final class DecodedFilters(conditions: Seq[DecodedFilter]) extends Loggi
  * entries meet the condition is kept, so that most rows are told by the number of their entry.
  *
  * @param column its place in the batches
+ * @param valuesOfTask the condition by values
  */
 private final class DecodedFilter(
     val task: TaskFilter,
     val column: Int,
-    form: VectorForm,
-    copy: ZoneCopy) {
+    valuesOfTask: => DecodedValues) {
 
   import DecodedFilter._
 
-  private lazy val values: DecodedValues = task.onDecoded(form)
+  private lazy val values = valuesOfTask
   private var entries = new Array[Byte](256)
   private val found = new Array[Short](VectorChunk.ZONE_ROWS)
   private var batchesWithUnknown = 0
@@ -79,11 +79,11 @@ private final class DecodedFilter(
         } else {
           batchesWithUnknown += 1
           keep(vector, ids, rows, count, Missed)
-          val met = values.select(vector, batchRows, copy, rows, count, out)
+          val met = values.select(vector, batchRows, rows, count, out)
           keep(vector, ids, out, met, Met)
           met
         }
-      case _ => values.select(vector, batchRows, copy, rows, count, out)
+      case _ => values.select(vector, batchRows, rows, count, out)
     }
 
   /** How many of the rows were found to meet it; less than 0 where an entry is not known. */
@@ -147,64 +147,50 @@ private object DecodedFilter {
   /** A row number; the rows at 0 are all rows. */
   def numberAt(rows: Long, i: Int): Int =
     if (rows == 0) i else Platform.getShort(null, rows + 2L * i) & 0xffff
-
-  /**
-   * Selects row by row, in the way of [[ZoneFilter.select]].
-   *
-   * @param meets whether a row, by its number, meets the condition
-   */
-  def selectEach(rows: Long, count: Int, out: Long)(meets: Int => Boolean): Int = {
-    var met = 0
-    var i = 0
-    while (i < count) {
-      val row = numberAt(rows, i)
-      if (meets(row)) {
-        Platform.putShort(null, out + 2L * met, row.toShort)
-        met += 1
-      }
-      i += 1
-    }
-    met
-  }
 }
 
 /** A condition on rows of Spark's vectors, by their values; belongs to a task. */
-private sealed trait DecodedValues {
-  def select(
-      vector: ColumnVector,
-      batchRows: Int,
-      copy: ZoneCopy,
-      rows: Long,
-      count: Int,
-      out: Long): Int
+private trait DecodedValues {
+
+  /** As [[DecodedFilter.select]]. */
+  def select(vector: ColumnVector, batchRows: Int, rows: Long, count: Int, out: Long): Int
 }
 
 private object DecodedValues {
 
-  /** Values of a fixed width, as the only zone of a chunk that is in no pool. */
-  final class OfZone(zone: VectorChunk, condition: ZoneFilter, form: VectorForm)
-      extends DecodedValues {
-    override def select(
-        vector: ColumnVector,
-        batchRows: Int,
-        copy: ZoneCopy,
-        rows: Long,
-        count: Int,
-        out: Long): Int = {
+  /**
+   * Values of a fixed width, as the only zone of a chunk that is in no pool.
+   *
+   * @param zone the chunk
+   * @param condition on it
+   */
+  def ofZone(
+      zone: VectorChunk,
+      condition: ZoneFilter,
+      form: VectorForm,
+      copy: ZoneCopy): DecodedValues =
+    (vector, batchRows, rows, count, out) => {
       copy.load(vector, form, batchRows, zone)
       condition.select(0, rows, count, out)
     }
-  }
 
-  /** Any values, row by row. */
-  final class OneByOne(meets: (ColumnVector, Int) => Boolean) extends DecodedValues {
-    override def select(
-        vector: ColumnVector,
-        batchRows: Int,
-        copy: ZoneCopy,
-        rows: Long,
-        count: Int,
-        out: Long): Int =
-      DecodedFilter.selectEach(rows, count, out)(meets(vector, _))
-  }
+  /**
+   * Any values, row by row.
+   *
+   * @param meets whether a row, by its number, meets the condition
+   */
+  def oneByOne(meets: (ColumnVector, Int) => Boolean): DecodedValues =
+    (vector, _, rows, count, out) => {
+      var met = 0
+      var i = 0
+      while (i < count) {
+        val row = DecodedFilter.numberAt(rows, i)
+        if (meets(vector, row)) {
+          Platform.putShort(null, out + 2L * met, row.toShort)
+          met += 1
+        }
+        i += 1
+      }
+      met
+    }
 }

@@ -97,7 +97,10 @@ private final class RowGroupsReader(split: SplitFile, task: RowGroupsTask)
         filter <- task.rowFilters.sortBy(_.passRate)
         column <- flat.find(c => schema(c.index).name == filter.column)
         index <- place.get(column.index)
-      } yield new DecodedFilter(filter, index, column.form, task.zoneCopy))
+      } yield new DecodedFilter(
+        filter,
+        index,
+        filter.onDecoded(column.form, task.zoneCopy)))
   }
 
   private def vectorRows(group: RowGroup, held: Array[HeldVector]): BatchRows = {

@@ -22,19 +22,19 @@ private final class RowSelection(numbers: Scratch) {
   def count: Int = wanted
 
   /** Address of their numbers, ascending; 0: all rows are wanted. */
-  def rows: Long = if (isWhole) 0 else numbers.address
+  def rowNumbers: Long = if (isWhole) 0 else numbers.address
 
-  /** Address of the row numbers wherever there are any. */
+  /** Where the row numbers stand wherever there are any. */
   def address: Long = numbers.address
 
   /**
    * Leaves the rows that meet a condition.
    *
-   * @param select gets [[rows]], [[count]] and the address that the numbers of those rows are to be
+   * @param select gets [[rowNumbers]], [[count]] and the address that the numbers of those rows are to be
    *     written to, which may be that of the rows; gives how many they are
    */
   def narrow(select: (Long, Int, Long) => Int): Unit = {
-    wanted = select(rows, wanted, numbers.address)
+    wanted = select(rowNumbers, wanted, numbers.address)
     isWhole = false
   }
 

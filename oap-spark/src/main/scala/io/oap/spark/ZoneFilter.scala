@@ -70,19 +70,19 @@ private final class TaskFilter(filter: RowFilter) extends AutoCloseable {
   }
 
   /** The condition on rows of Spark's vectors; good until this is closed. */
-  def onDecoded(form: VectorForm): DecodedValues = filter match {
+  def onDecoded(form: VectorForm, copy: ZoneCopy): DecodedValues = filter match {
     case _: OneOfBytes =>
       val wanted = wantedBytes
       def bytes(vector: ColumnVector, row: Int) =
         if (form.isString) vector.getUTF8String(row)
         else UTF8String.fromBytes(vector.getBinary(row))
-      new DecodedValues.OneByOne((vector, row) =>
+      DecodedValues.oneByOne((vector, row) =>
         !vector.isNullAt(row) && wanted.contains(bytes(vector, row)))
-    case IsNull(_) => new DecodedValues.OneByOne(_.isNullAt(_))
-    case IsNotNull(_) => new DecodedValues.OneByOne(!_.isNullAt(_))
+    case IsNull(_) => DecodedValues.oneByOne(_.isNullAt(_))
+    case IsNotNull(_) => DecodedValues.oneByOne(!_.isNullAt(_))
     case _ =>
       if (decoded.isEmpty) decoded = Some(VectorChunk.ofDecoded(form.kind))
-      new DecodedValues.OfZone(decoded.get, on(decoded.get), form)
+      DecodedValues.ofZone(decoded.get, on(decoded.get), form, copy)
   }
 
   override def close(): Unit = {

@@ -44,7 +44,7 @@ private final class ZoneScan(
   def rows: Int = any.rows(zone)
 
   /** Address of the numbers of the rows that are wanted and not yet taken; 0: all of the zone. */
-  def rowNumbers: Long = if (selection.rows == 0) 0 else selection.rows + 2L * taken
+  def rowNumbers: Long = if (selection.rowNumbers == 0) 0 else selection.rowNumbers + 2L * taken
 
   /** Takes rows from the front of those that are left; all at once while they are the whole zone. */
   def take(count: Int): Unit = taken += count

@@ -182,7 +182,7 @@ class VectorSuite extends CacheSuite {
       "spark.sql.files.maxPartitionBytes" -> "40k",
       "spark.sql.files.openCostInBytes" -> "0") {
       val ofSpark = tasks()
-      assert(ofSpark.size > 12)
+      assert(ofSpark.size > 12 && ofSpark.size == alone(table.select("id").rdd.getNumPartitions))
       // Three for each of the two cores, or what fills them to the nearer end.
       val larger = tasks(found)
       assert(larger.size >= 5 && larger.size <= 7 && ranges(larger) == ranges(ofSpark))
