@@ -31,7 +31,8 @@ unsigned oap_sketch_count(const oap_sketch *sketch, uint64_t hash) {
   unsigned least = MOST;
   for (int row = 0; row < ROWS; row++) {
     unsigned shift;
-    unsigned counter = (unsigned)(*word_of(block, mixed, row, &shift) >> shift) & MOST;
+    const uint64_t *word = word_of(block, mixed, row, &shift);
+    unsigned counter = (unsigned)(*word >> shift) & MOST;
     least = counter < least ? counter : least;
   }
   return least;
