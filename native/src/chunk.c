@@ -94,9 +94,14 @@ static int reserve(oap_shard *shard, const uint64_t key[4], uint64_t hash, uint6
   uint64_t word = oap_word_reserved(atomic_load_explicit(&slot->word, memory_order_relaxed));
   atomic_store_explicit(&slot->word, word, memory_order_release);
   fill_in(shard, number, bytes, extents, pieces);
+  uint32_t other = oap_index_find_other(&shard->index, key, hash);
   oap_index_insert(&shard->index, number, key, hash);
   slot->checksum = oap_slot_checksum(slot);
-  oap_order_insert(&shard->order, number);
+  if (other == 0) {
+    oap_order_insert(&shard->order, number);
+  } else {
+    oap_order_insert_like(&shard->order, number, other);
+  }
   count_pinned(oap_shard_stripe(shard), bytes);
   describe(shard, number, word, out);
   return 0;

@@ -71,6 +71,24 @@ restart:;
   return 0;
 }
 
+uint32_t oap_index_find_other(const oap_index *index, const uint64_t key[4], uint64_t hash) {
+  uint32_t number =
+      atomic_load_explicit(&index->heads[(uint32_t)hash & index->mask], memory_order_relaxed);
+  while (number != 0) {
+    const oap_slot *slot = &index->slots[number];
+    uint64_t word = atomic_load_explicit(&slot->word, memory_order_relaxed);
+    if (oap_word_state(word) == OAP_PUBLISHED && !key_equals(slot, key)) {
+      const uint64_t other[4] = {key[0], key[1], key[2],
+                                 atomic_load_explicit(&slot->key[3], memory_order_relaxed)};
+      if (key_equals(slot, other)) {
+        return number;
+      }
+    }
+    number = atomic_load_explicit(&slot->next, memory_order_relaxed);
+  }
+  return 0;
+}
+
 void oap_index_insert(oap_index *index, uint32_t number, const uint64_t key[4], uint64_t hash) {
   oap_slot *slot = &index->slots[number];
   uint32_t bucket = (uint32_t)hash & index->mask;

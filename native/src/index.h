@@ -31,6 +31,10 @@ uint32_t oap_index_pin(const oap_index *index, const uint64_t key[4], uint64_t h
  * answer may be out of date. */
 uint32_t oap_index_find(const oap_index *index, const uint64_t key[4], uint64_t hash);
 
+/* Under the lock: the slot under which the same column chunk is visible in another representation,
+ * or 0. */
+uint32_t oap_index_find_other(const oap_index *index, const uint64_t key[4], uint64_t hash);
+
 /* Under the lock: writes key and hash into a slot whose word has just become reserved, and links
  * it. */
 void oap_index_insert(oap_index *index, uint32_t slot, const uint64_t key[4], uint64_t hash);

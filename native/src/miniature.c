@@ -6,6 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Representation of a chunk that is being replaced; the model tells none apart. */
+#define FORMER 1
+
 int oap_miniature_open(const oap_miniature_options *options, oap_miniature **out) {
   uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
   uint64_t pages = options->capacity / page;
@@ -76,10 +79,17 @@ void oap_miniature_replace(oap_miniature *m, const uint64_t key[4], uint64_t has
   if (number != 0 && m->shard.slots[number].bytes == bytes) {
     return;
   }
-  if (number != 0) {
-    oap_shard_drop(&m->shard, key, hash);
+  if (number == 0) {
+    take_in(m, key, hash, bytes);
+    return;
   }
+  /* As in the pool, the former is there until the latter has its standing. */
+  const uint64_t former[4] = {key[0], key[1], key[2], FORMER};
+  oap_slot *slot = &m->shard.slots[number];
+  atomic_store_explicit(&slot->key[3], FORMER, memory_order_relaxed);
+  slot->checksum = oap_slot_checksum(slot);
   take_in(m, key, hash, bytes);
+  oap_shard_drop(&m->shard, former, hash);
 }
 
 static void copy_sketch(oap_sketch *to, const oap_sketch *from) {

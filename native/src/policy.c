@@ -110,6 +110,13 @@ void oap_order_insert(oap_order *order, uint32_t slot) {
   order->policy->insert(order, slot, oap_slot_hash(&order->slots[slot]));
 }
 
+void oap_order_insert_like(oap_order *order, uint32_t slot, uint32_t other) {
+  atomic_fetch_or_explicit(&order->slots[slot].word,
+                           oap_word_with_uses(0, oap_uses(&order->slots[other])),
+                           memory_order_relaxed);
+  oap_queue_push(order, order->slots[other].queue, slot);
+}
+
 uint32_t oap_order_evict(oap_order *order) {
   uint32_t victim = order->policy->evict(order);
   if (victim != 0) {

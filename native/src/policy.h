@@ -68,6 +68,10 @@ void oap_order_prefetch(const oap_order *order, uint64_t hash);
 /* A chunk has been reserved: hands it to the policy. */
 void oap_order_insert(oap_order *order, uint32_t slot);
 
+/* The same for one that takes the place of another, whose standing it gets. Nobody has asked for it
+ * once more than for that one. */
+void oap_order_insert_like(oap_order *order, uint32_t slot, uint32_t other);
+
 /* The next victim, claimed and off its queue; 0: there is none. */
 uint32_t oap_order_evict(oap_order *order);
 

@@ -13,7 +13,7 @@
 #define MOST_SLOTS (UINT32_C(1) << 31)
 #define SLOTS_PER_HEAD 4
 #define SLOTS_PER_FILE_HEAD 32
-#define SLOTS_PER_SKETCH_WORD 16
+#define SLOTS_PER_SKETCH_WORD 8
 
 static uint64_t round_up(uint64_t x, uint64_t to) { return (x + to - 1) / to * to; }
 

@@ -48,6 +48,13 @@ static void put(oap_pool *pool, const oap_key *key, uint64_t bytes) {
   }
 }
 
+/* The key under which a pool holds the chunk: each replacement changes the representation. */
+static oap_key key_in(oap_pool *pool, const oap_key *key) {
+  oap_key other = *key;
+  other.representation = 1;
+  return oap_pool_is_held(pool, &other) ? other : *key;
+}
+
 static uint64_t bytes_if_held(oap_pool *pool, const oap_key *key) {
   oap_held held[FILES * COLUMNS];
   uint64_t version;
@@ -71,7 +78,8 @@ static void ask(world *w, const oap_key *key, uint64_t bytes, uint64_t weight,
   bool held[OAP_CAPACITIES];
   for (int i = 0; i < OAP_CAPACITIES; i++) {
     oap_chunk chunk;
-    held[i] = oap_pool_pin(w->pools[i], key, &chunk) == 0;
+    oap_key here = key_in(w->pools[i], key);
+    held[i] = oap_pool_pin(w->pools[i], &here, &chunk) == 0;
     if (held[i]) {
       CHECK(oap_pool_unpin(w->pools[i], &chunk) == 0);
       w->hits[i] += weight;
@@ -87,10 +95,15 @@ static void ask(world *w, const oap_key *key, uint64_t bytes, uint64_t weight,
 
 static void replace(world *w, const oap_key *key, uint64_t bytes) {
   for (int i = 0; i < OAP_CAPACITIES; i++) {
-    uint64_t before = bytes_if_held(w->pools[i], key);
+    oap_key here = key_in(w->pools[i], key);
+    uint64_t before = bytes_if_held(w->pools[i], &here);
     if (before != bytes) {
-      oap_pool_drop(w->pools[i], key);
-      put(w->pools[i], key, bytes);
+      oap_key other = here;
+      other.representation ^= before > 0;
+      put(w->pools[i], &other, bytes);
+      if (before > 0) {
+        oap_pool_drop(w->pools[i], &here);
+      }
     }
   }
   oap_column_chunk chunk = {key->file_high, key->file_low, key->row_group, key->column};
@@ -102,7 +115,8 @@ static void drop(world *w, const oap_key *key, bool file) {
     if (file) {
       oap_pool_drop_file(w->pools[i], key->file_high, key->file_low);
     } else {
-      oap_pool_drop(w->pools[i], key);
+      oap_key here = key_in(w->pools[i], key);
+      oap_pool_drop(w->pools[i], &here);
     }
   }
   if (file) {

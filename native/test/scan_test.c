@@ -1,20 +1,32 @@
 /* A scan of more than the pool holds, whose reader has more chunks in its hands than the policy
- * gives to newcomers, does not push out what is asked for again and again; with LRU it does. */
+ * gives to newcomers, does not push out what is asked for again and again; with LRU it does. Nor
+ * what was asked for in one representation and is held in another now. */
 #include "check.h"
 
-enum { CHUNK = 16 << 10, POOL_CHUNKS = 256, HOT = 48, IN_HAND = 40, SCANNED = 4 * POOL_CHUNKS };
+enum {
+  CHUNK = 16 << 10,
+  LARGE = 4 * CHUNK,
+  POOL_CHUNKS = 256,
+  HOT = 48,
+  IN_HAND = 40,
+  SCANNED = 4 * POOL_CHUNKS
+};
 
-static bool is_held(oap_pool *pool, uint32_t number) {
-  oap_key key = key_numbered(1, number, 0);
+static bool use(oap_pool *pool, const oap_key *key) {
   oap_chunk chunk;
-  if (oap_pool_pin(pool, &key, &chunk) != 0) {
+  if (oap_pool_pin(pool, key, &chunk) != 0) {
     return false;
   }
   CHECK(oap_pool_unpin(pool, &chunk) == 0);
   return true;
 }
 
-static void scan(oap_pool *pool, uint64_t file) {
+static bool use_hot(oap_pool *pool, uint32_t number) {
+  oap_key key = key_numbered(1, number, 0);
+  return use(pool, &key);
+}
+
+static void scan(oap_pool *pool, uint64_t file, uint64_t bytes) {
   oap_chunk in_hand[IN_HAND];
   for (uint32_t i = 0; i < SCANNED + IN_HAND; i++) {
     oap_chunk *chunk = &in_hand[i % IN_HAND];
@@ -23,7 +35,7 @@ static void scan(oap_pool *pool, uint64_t file) {
     }
     if (i < SCANNED) {
       oap_key key = key_numbered(file, i, 0);
-      CHECK(oap_pool_reserve(pool, &key, CHUNK, chunk) == 0);
+      CHECK(oap_pool_reserve(pool, &key, bytes, chunk) == 0);
       CHECK(oap_pool_publish(pool, chunk) == 0);
     }
   }
@@ -42,12 +54,12 @@ static uint32_t survivors(const char *policy) {
   uint32_t least = HOT;
   for (uint64_t round = 0; round < 3; round++) {
     for (uint32_t i = 0; i < 3 * HOT; i++) {
-      is_held(pool, i % HOT);
+      use_hot(pool, i % HOT);
     }
-    scan(pool, 2 + round);
+    scan(pool, 2 + round, CHUNK);
     uint32_t held = 0;
     for (uint32_t i = 0; i < HOT; i++) {
-      held += is_held(pool, i);
+      held += use_hot(pool, i);
     }
     least = held < least ? held : least;
   }
@@ -56,9 +68,39 @@ static uint32_t survivors(const char *policy) {
   return least;
 }
 
+/* How many chunks are there after a scan that were put into the full pool, used twice, and changed
+ * their representation since. */
+static uint32_t changed_survivors(void) {
+  oap_options options = check_options((uint64_t)LARGE * POOL_CHUNKS);
+  oap_pool *pool;
+  CHECK(oap_pool_open(&options, &pool) == 0);
+  scan(pool, 2, LARGE);
+  for (uint32_t i = 0; i < HOT; i++) {
+    oap_key key = key_numbered(1, i, 0);
+    oap_key changed = key;
+    changed.representation = 1;
+    CHECK(chunk_put(pool, &key, LARGE) == 0);
+    CHECK(use(pool, &key) && use(pool, &key));
+    CHECK(chunk_put(pool, &changed, LARGE) == 0);
+    CHECK(oap_pool_drop(pool, &key) == 0);
+  }
+  scan(pool, 3, LARGE);
+  uint32_t held = 0;
+  for (uint32_t i = 0; i < HOT; i++) {
+    oap_key key = key_numbered(1, i, 0);
+    CHECK(!oap_pool_is_held(pool, &key));
+    key.representation = 1;
+    held += oap_pool_is_held(pool, &key);
+  }
+  CHECK_VALID(pool);
+  CHECK(oap_pool_close(pool) == 0);
+  return held;
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   CHECK(survivors("s3fifo") >= HOT - 2);
   CHECK(survivors("lru") == 0);
+  CHECK(changed_survivors() >= HOT - 2);
   return 0;
 }
