@@ -147,7 +147,7 @@ object CachedParquetReaderFactory {
 /**
  * Reports a task's counters while it reads, and adds them to the process's totals at the end.
  *
- * @param splits what the reader reads with, to be closed after it
+ * @param splits what the reader reads with, to be closed before it, so that it opens no more
  */
 private final class MeteredReader[T](
     reader: PartitionReader[T],
@@ -172,8 +172,8 @@ private final class MeteredReader[T](
       isClosed = true
       ExecutorCache.addTotals(counters)
     }
-    try reader.close()
-    finally splits.foreach(_.close())
+    try splits.foreach(_.close())
+    finally reader.close()
   }
 }
 

@@ -16,6 +16,10 @@ import io.oap.cache.{CacheCounters, ColumnCache}
  * Closing a reader ends its pins. Spark does that when the split or the task ends, however the
  * task ends. No listener of ours does it: it would run before those of the operators above, which
  * may still look at the last batch (SPARK-37089).
+ *
+ * A thread that reads for the task may outlive it, as those do that feed scripts and Python. Once
+ * this is closed it gets no more batches: their memory would be gone, and nobody would end its
+ * pins. To close waits for the batch that such a thread is at.
  */
 private final class SplitReaders(
     parquet: ParquetPartitionReaderFactory,
@@ -34,7 +38,13 @@ private final class SplitReaders(
     }
   }
 
-  def openBatches(file: PartitionedFile): PartitionReader[ColumnarBatch] = {
+  private var isClosed = false
+
+  def openBatches(file: PartitionedFile): PartitionReader[ColumnarBatch] = synchronized {
+    new GuardedReader(Option.unless(isClosed)(open(file)))
+  }
+
+  private def open(file: PartitionedFile): PartitionReader[ColumnarBatch] = {
     val split = new SplitFile(file, parquet, settings, conditions.runtime, cache, counters)
     rowGroupsTask match {
       case Some(task) => new RowGroupsReader(split, task)
@@ -51,7 +61,21 @@ private final class SplitReaders(
   def openRows(file: PartitionedFile): PartitionReader[InternalRow] =
     new RowsOfBatches(openBatches(file))
 
-  override def close(): Unit = rowGroupsTask.foreach(_.close())
+  override def close(): Unit = synchronized {
+    isClosed = true
+    rowGroupsTask.foreach(_.close())
+  }
+
+  /** @param split none: the task had ended before it was opened */
+  private final class GuardedReader(split: Option[PartitionReader[ColumnarBatch]])
+      extends PartitionReader[ColumnarBatch] {
+    override def next(): Boolean =
+      SplitReaders.this.synchronized(!isClosed && split.exists(_.next()))
+
+    override def get(): ColumnarBatch = split.get.get()
+
+    override def close(): Unit = SplitReaders.this.synchronized(split.foreach(_.close()))
+  }
 }
 
 /** One open split as batches of Spark's reader. */

@@ -273,4 +273,24 @@ class FaultSuite extends CacheSuite with BeforeAndAfterEach {
     }
     assert(seen.collect().sum > 0)
   }
+
+  test("a thread that outlives its task gets no more batches") {
+    // One task reads all files.
+    spark.range(0, 60000, 1, 6).selectExpr("id", "id % 7 AS k").write.parquet(path("outlived"))
+    withConf("spark.sql.files.minPartitionNum" -> "1") {
+      def query = spark.read.parquet(path("outlived")).filter("k < 3")
+      val scan = cachedScans(executed(query)).head
+      val parts = scan.planInputPartitions()
+      assert(parts.length === 1)
+      for (run <- 1 to 20) {
+        val reader = scan.createReaderFactory().createColumnarReader(parts.head)
+        for (_ <- 1 to run % 4) assert(reader.next())
+        val thread = Future(while (run % 2 == 0 && reader.next()) {})
+        reader.close()
+        Await.result(thread, 60.seconds)
+        assert(!reader.next())
+        assert(CacheControl.localPool().exists(_.pinnedBytes() === 0), s"run $run")
+      }
+    }
+  }
 }
