@@ -44,9 +44,11 @@ private final class SplitReaders(
     new GuardedReader(Option.unless(isClosed)(open(file)))
   }
 
-  private def open(file: PartitionedFile): PartitionReader[ColumnarBatch] = {
+  private def open(file: PartitionedFile): OpenSplit = {
+    val foundBefore = counters.chunksHit
+    val askedBefore = chunksAsked
     val split = new SplitFile(file, parquet, settings, conditions.runtime, cache, counters)
-    rowGroupsTask match {
+    val batches = rowGroupsTask match {
       case Some(task) => new RowGroupsReader(split, task)
       case None =>
         new EncodedSplitReader(
@@ -56,7 +58,13 @@ private final class SplitReaders(
             parquet.filters,
             settings.batchSize))
     }
+    new OpenSplit(
+      batches,
+      () => split.cached.isRead(counters.chunksHit - foundBefore, chunksAsked - askedBefore))
   }
+
+  private def chunksAsked: Long =
+    counters.chunksHit + counters.chunksMissed + counters.chunksBypassed
 
   def openRows(file: PartitionedFile): PartitionReader[InternalRow] =
     new RowsOfBatches(openBatches(file))
@@ -67,15 +75,27 @@ private final class SplitReaders(
   }
 
   /** @param split none: the task had ended before it was opened */
-  private final class GuardedReader(split: Option[PartitionReader[ColumnarBatch]])
+  private final class GuardedReader(private var split: Option[OpenSplit])
       extends PartitionReader[ColumnarBatch] {
     override def next(): Boolean =
-      SplitReaders.this.synchronized(!isClosed && split.exists(_.next()))
+      SplitReaders.this.synchronized(!isClosed && split.exists(_.batches.next()))
 
-    override def get(): ColumnarBatch = split.get.get()
+    override def get(): ColumnarBatch = split.get.batches.get()
 
-    override def close(): Unit = SplitReaders.this.synchronized(split.foreach(_.close()))
+    override def close(): Unit = SplitReaders.this.synchronized {
+      val open = split
+      split = None
+      open.foreach(_.close())
+    }
   }
+}
+
+/** @param tell says what was asked for of the file */
+private final class OpenSplit(val batches: PartitionReader[ColumnarBatch], tell: () => Unit)
+    extends AutoCloseable {
+  override def close(): Unit =
+    try batches.close()
+    finally tell()
 }
 
 /** One open split as batches of Spark's reader. */

@@ -73,6 +73,19 @@ public final class CachedParquetFile {
     return inputFile;
   }
 
+  /**
+   * Tells what a reader has asked for of this file.
+   *
+   * @param found how many of the column chunks were in the pool
+   * @param asked all of them
+   */
+  public void isRead(long found, long asked) {
+    KnownFiles.KnownFile known = cache.files().get(id);
+    if (known != null) {
+      known.reads().add(found, asked);
+    }
+  }
+
   /** Whether the file's data or footer is encrypted; such files are not for the cache. */
   public boolean isEncrypted() {
     return footer.isEncrypted();

@@ -38,9 +38,19 @@ public final class KnownFiles {
    * @param starts first byte of each row group
    * @param chunkBytes encoded length of each column chunk, by row group * columns.size() + column;
    *     0 where the row group has none or it is not for the cache
+   * @param reads what readers have asked for since it is known
    */
   public record KnownFile(
-      FileIdentity identity, List<String> columns, long[] starts, int[] chunkBytes) {}
+      FileIdentity identity,
+      List<String> columns,
+      long[] starts,
+      int[] chunkBytes,
+      FileReads reads) {
+
+    public KnownFile(FileIdentity identity, List<String> columns, long[] starts, int[] chunkBytes) {
+      this(identity, columns, starts, chunkBytes, new FileReads());
+    }
+  }
 
   private final ConcurrentMap<FileId, KnownFile> files = new ConcurrentHashMap<>();
   private final Interner<List<String>> schemas = Interners.newWeakInterner();

@@ -20,6 +20,8 @@ import io.oap.spark.placement.CachedShares
  * @param leaves for each leaf column of the file, the top-level column it belongs to
  * @param leafBytes encoded bytes of each leaf column, all row groups of the file together
  * @param chunks what it holds
+ * @param chunksFound how many of the chunks that its readers asked for were in its pool
+ * @param chunksAsked all that they asked for
  */
 private[status] final case class HeldFile(
     path: String,
@@ -28,7 +30,9 @@ private[status] final case class HeldFile(
     etag: String,
     leaves: Array[String],
     leafBytes: Array[Long],
-    chunks: Array[HeldChunk]) {
+    chunks: Array[HeldChunk],
+    chunksFound: Long,
+    chunksAsked: Long) {
 
   /** Which version of which file. */
   def identity: (String, Long, Long, String) = (path, length, modificationTime, etag)
@@ -130,7 +134,9 @@ private[spark] object HeldFiles {
           chunk.bytes,
           file.chunkBytes()(key.rowGroup * leaves + key.column),
           kept.isKept(key))
-      }.toArray
+      }.toArray,
+      file.reads.found,
+      file.reads.asked
     )
   }
 }

@@ -66,13 +66,27 @@ private[status] object ResidencyTables {
         "last_planned",
         TimestampType,
         "when this application planned last to read its table",
-        file => timestamp(TablesRead.of(file._1.path)._2))
+        file => timestamp(TablesRead.of(file._1.path)._2)),
+      SystemColumn(
+        "hit_ratio",
+        DoubleType,
+        "part of its column chunks that were asked for on executors that hold some, and were in " +
+          "a pool, from 0 to 1",
+        file =>
+          if (file._1.chunksAsked == 0) null
+          else file._1.chunksFound.toDouble / file._1.chunksAsked
+      )
     ) ++ sums[(HeldFile, HeldSum)](_._2, "the file") :+ bytesByColumn(_._2),
     session =>
       groups(session)(_.identity).values.toSeq
-        .map(held => (held.head._2, HeldSum.of(held)))
+        .map(held => (together(held.map(_._2)), HeldSum.of(held)))
         .sortBy(_._1.path)
   )
+
+  /** A file with what was asked for of it on all executors that hold some. */
+  private def together(held: Seq[HeldFile]): HeldFile = held.head.copy(
+    chunksFound = held.map(_.chunksFound).sum,
+    chunksAsked = held.map(_.chunksAsked).sum)
 
   private val columns = new SystemTable[(String, String, HeldSum)](
     "columns",

@@ -116,10 +116,14 @@ class ResidencyTablesSuite extends CacheSuite {
     assert(table.getAs[Map[String, Long]]("bytes_by_column")("v") === v.getLong(0))
   }
 
-  test("a table's hit ratio is that of its scans, and warming is none") {
+  test("the hit ratio of a table and of its files is that of scans, and warming is none") {
     sql("CREATE TABLE fresh USING parquet AS SELECT id AS a, id AS b FROM range(0, 1000, 1, 1)")
-    def ratio: Any =
-      one("SELECT hit_ratio FROM oap.system.tables WHERE table LIKE '%.fresh'").get(0)
+    def ratio: Any = {
+      val ofTable = one("SELECT hit_ratio FROM oap.system.tables WHERE table LIKE '%.fresh'")
+      val ofFile = one("SELECT hit_ratio FROM oap.system.files WHERE table LIKE '%.fresh'")
+      assert(ofFile === ofTable, "it has one file")
+      ofTable.get(0)
+    }
     CacheControl.clear(spark)
     sql("CALL oap.system.warm('fresh')").collect()
     lastExecution
