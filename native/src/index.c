@@ -77,7 +77,7 @@ uint32_t oap_index_find_other(const oap_index *index, const uint64_t key[4], uin
   while (number != 0) {
     const oap_slot *slot = &index->slots[number];
     uint64_t word = atomic_load_explicit(&slot->word, memory_order_relaxed);
-    if (oap_word_state(word) == OAP_PUBLISHED && !key_equals(slot, key)) {
+    if (oap_word_state(word) == OAP_PUBLISHED) {
       const uint64_t other[4] = {key[0], key[1], key[2],
                                  atomic_load_explicit(&slot->key[3], memory_order_relaxed)};
       if (key_equals(slot, other)) {

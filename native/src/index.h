@@ -31,8 +31,8 @@ uint32_t oap_index_pin(const oap_index *index, const uint64_t key[4], uint64_t h
  * answer may be out of date. */
 uint32_t oap_index_find(const oap_index *index, const uint64_t key[4], uint64_t hash);
 
-/* Under the lock: the slot under which the same column chunk is visible in another representation,
- * or 0. */
+/* Under the lock, for a key under which nothing is visible: the slot under which the same column
+ * chunk is visible in another representation, or 0. */
 uint32_t oap_index_find_other(const oap_index *index, const uint64_t key[4], uint64_t hash);
 
 /* Under the lock: writes key and hash into a slot whose word has just become reserved, and links

@@ -33,6 +33,11 @@ public final class CacheCounters {
     return chunksHit;
   }
 
+  /** All chunks that readers wanted: hit, missed and bypassed. */
+  public long chunksAsked() {
+    return chunksHit + chunksMissed() + chunksBypassed();
+  }
+
   public long chunksMissed() {
     return sum(true);
   }

@@ -46,7 +46,7 @@ private final class SplitReaders(
 
   private def open(file: PartitionedFile): OpenSplit = {
     val foundBefore = counters.chunksHit
-    val askedBefore = chunksAsked
+    val askedBefore = counters.chunksAsked
     val split = new SplitFile(file, parquet, settings, conditions.runtime, cache, counters)
     val batches = rowGroupsTask match {
       case Some(task) => new RowGroupsReader(split, task)
@@ -60,11 +60,9 @@ private final class SplitReaders(
     }
     new OpenSplit(
       batches,
-      () => split.cached.isRead(counters.chunksHit - foundBefore, chunksAsked - askedBefore))
+      () =>
+        split.cached.isRead(counters.chunksHit - foundBefore, counters.chunksAsked - askedBefore))
   }
-
-  private def chunksAsked: Long =
-    counters.chunksHit + counters.chunksMissed + counters.chunksBypassed
 
   def openRows(file: PartitionedFile): PartitionReader[InternalRow] =
     new RowsOfBatches(openBatches(file))

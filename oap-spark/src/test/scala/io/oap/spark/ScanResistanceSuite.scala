@@ -31,7 +31,7 @@ abstract class SweptPoolSuite(policy: String) extends CacheSuite {
       queries
     }
     val hits = between.map(_.chunksHit).sum.toDouble
-    hits / (hits + between.map(c => c.chunksMissed + c.chunksBypassed).sum)
+    hits / between.map(_.chunksAsked).sum
   }
 }
 
