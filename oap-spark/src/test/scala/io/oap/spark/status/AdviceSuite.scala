@@ -13,7 +13,10 @@ class AdviceSuite extends CacheSuite {
 
   override protected def settings: Map[String, String] = sized(100, "encoded")
 
+  // Two tasks at once would ask in another order each time, which alone changes what is hit by up to
+  // three points.
   private def sized(percent: Int, representation: String): Map[String, String] = Map(
+    "spark.master" -> "local[1]",
     "spark.oap.pool.size" -> (Capacity * percent / 100).toString,
     "spark.oap.cache.representation" -> representation)
 
@@ -56,8 +59,7 @@ class AdviceSuite extends CacheSuite {
       s"FROM oap.system.advice WHERE executor_id = '$executor' ORDER BY capacity_bytes")
     .collect().toSeq
 
-  // In auto a chunk's representation, and so its size, depends on what each pool had before.
-  for ((representation, error) <- Seq("encoded" -> 0.03, "auto" -> 0.05)) {
+  for (representation <- Seq("encoded", "auto")) {
     test(s"estimates are what applications of those capacities hit, $representation") {
       restart(100, representation)
       val seed = System.nanoTime()
@@ -81,7 +83,7 @@ class AdviceSuite extends CacheSuite {
         val (_, there) = counting(work(seed))
         val real = there.bytesFromPool.toDouble / (there.bytesFromPool + there.bytesFromFile)
         info(f"$percent %%: ${rows(index).getDouble(2)}%.3f estimated, $real%.3f real")
-        assert(math.abs(rows(index).getDouble(2) - real) <= error, s"$percent % with seed $seed")
+        assert(math.abs(rows(index).getDouble(2) - real) <= 0.03, s"$percent % with seed $seed")
       }
     }
   }
