@@ -11,6 +11,7 @@ server has two users at once, of whom one has the cache switched off.
 import argparse
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -279,6 +280,8 @@ def main():
         return 0
     if options.start:
         start(options)
+    # So that whoever ends this ends the servers as well.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     failed = False
     for name in options.front_ends or FRONT_ENDS:
         begun = time.monotonic()
