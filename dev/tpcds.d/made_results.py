@@ -15,8 +15,8 @@ def record(system, repeat, number, seconds, tenants=1, process="p"):
     samples = [{"second": seconds * part, "fromFile": 1e6 * part, "fromPool": 3e6 * part}
                for part in (0.5, 1.0)]
     return {"system": system, "repeat": repeat, "number": number, "process": process,
-            "seconds": seconds, "pageCache": "left alone", "queries": ran, "sweeps": [],
-            "samples": samples}
+            "seconds": seconds, "heldBytes": 4e6, "pageCache": "left alone",
+            "queries": ran, "sweeps": [], "samples": samples}
 
 
 def system(name, **settings):

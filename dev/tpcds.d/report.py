@@ -109,7 +109,7 @@ def tables(result):
 
 def _tables(result):
     yield "Rounds", ["system", "pool", "rounds", "median", "mean (95 % interval)", "from pool",
-                     "slowest tenant"], [_row(result, s) for s in result["systems"]]
+                     "held", "slowest tenant"], [_row(result, s) for s in result["systems"]]
     verdicts = [[f"{c['other']} against {c['base']}", c["times"]["verdict"]]
                 for c in _compared(result, "What is significant")]
     if verdicts:
@@ -158,13 +158,14 @@ def _row(result, system):
     if system["slowdown"] != 1:
         pool += f" slowed {system['slowdown']:g} x for a test"
     if not records:
-        return [system["name"], pool, "0", "", "", "", ""]
+        return [system["name"], pool, "0", "", "", "", "", ""]
     time = next(t for t in result["times"] if t["what"] == "round" and t["system"] == system["name"])
     shares = sorted(s for s in map(hit_share, records) if s is not None)
     share = f"{100 * shares[len(shares) // 2]:.1f} %" if shares else ""
     slowest = sorted(slowest_over_mean(r) for r in records)[len(records) // 2]
     return [system["name"], pool, str(time["runs"]), f"{time['median']:.2f} s",
             mean(time), share,
+            f"{statistics.median(r['heldBytes'] for r in records) / 1e6:,.0f} MB",
             f"{slowest:.2f} of mean"]
 
 

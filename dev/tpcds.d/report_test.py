@@ -183,7 +183,8 @@ class Pages(unittest.TestCase):
             self.assertEqual({len(row) for row in rows}, {len(header)}, heading)
         self.assertEqual(found["Sweeps"][1][0], ["small", "10", "1.00 s", "75.0 %", "75.0 %"])
         self.assertEqual(found["Rounds"][1][0], [
-            "small", "0 MB", "10", "2.00 s", "2.00 s (1.00 to 4.00)", "75.0 %", "1.00 of mean"])
+            "small", "0 MB", "10", "2.00 s", "2.00 s (1.00 to 4.00)", "75.0 %", "4 MB",
+            "1.00 of mean"])
 
 
 class Plots(unittest.TestCase):

@@ -40,7 +40,7 @@ final case class Sample(second: Double, fromFile: Long, fromPool: Long)
  * @param seconds from the begin of the first query to the end of the last one; where tables are swept
  *     between the queries, what the queries took
  * @param fileBytes read from data files, as Spark or the file system counted them, sweeps included
- * @param heldBytes in all pools at the end of the round
+ * @param heldBytes in all pools, or in the cached tables of `spark-cache`, at the end of the round
  * @param evictedBytes from all pools since they were opened, at the end of the round
  * @param pageCache `left alone`, `dropped` or, when it could not be, `not dropped`
  */

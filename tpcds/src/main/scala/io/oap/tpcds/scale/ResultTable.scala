@@ -16,6 +16,7 @@ object ResultTable {
       "slowest",
       "from pool",
       "from files",
+      "held",
       "slowest tenant",
       "Jain's index")
     val lines =
@@ -37,6 +38,7 @@ object ResultTable {
       f"${seconds.max}%.2f s",
       f"${median(rounds.map(_.fromPool.toDouble)) / 1e6}%.1f MB",
       f"${median(rounds.map(_.fileBytes.toDouble)) / 1e6}%.1f MB",
+      f"${median(rounds.map(_.heldBytes.toDouble)) / 1e6}%.1f MB",
       f"${median(rounds.map(_.slowestOverMean))}%.2f of mean",
       f"${median(rounds.map(_.jain))}%.3f"
     )

@@ -120,7 +120,7 @@ final class SystemApplication(
       (ran: (Seq[QueryTime], Seq[Sample])) => ran._1.count(_.error.isEmpty))
     val (ran, samples) = counted.result
     val (sweeps, queries) = ran.partition(_.query == Tenants.Sweep)
-    val held = if (isOap) CacheControl.held(session).values.toSeq else Nil
+    val pools = if (isOap) CacheControl.held(session).values.toSeq else Nil
     RoundRecord(
       system.name,
       repeat,
@@ -129,14 +129,18 @@ final class SystemApplication(
       time,
       if (plan.sweep.isEmpty) queries.map(_.ended).max else queries.map(_.seconds).sum,
       counted.bytes,
-      held.map(_.chunks.values.sum).sum,
-      held.map(_.evictedBytes).sum,
+      pools.map(_.chunks.values.sum).sum + cachedTablesBytes,
+      pools.map(_.evictedBytes).sum,
       pageCache,
       queries,
       sweeps,
       samples
     )
   }
+
+  /** What Spark's own cache holds; 0 but for `spark-cache`. */
+  private def cachedTablesBytes: Long =
+    context.getRDDStorageInfo.map(rdd => rdd.memSize + rdd.diskSize).sum
 
   private def coldState(): String = {
     if (isOap) systems.clearCache()

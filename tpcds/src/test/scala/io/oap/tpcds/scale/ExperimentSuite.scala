@@ -53,6 +53,8 @@ class ExperimentSuite extends AnyFunSuite with BeforeAndAfterAll {
     assert(counting("o").forall(r => r.fromPool > 0 && r.queries.map(_.chunksMissed).sum == 0))
     // A cached table is read from Spark's memory.
     assert(counting("c").forall(_.fileBytes == 0))
+    assert(counting("s").forall(_.heldBytes == 0))
+    assert((counting("o") ++ counting("c")).forall(_.heldBytes > 0))
     assert(result.comparisons.map(_.what).toSet == Set("round", "q52", "q42"))
     assert(result.comparisons.size == 9 && result.times.size == 9)
     assert(result.times.forall(_.runs == 2))
