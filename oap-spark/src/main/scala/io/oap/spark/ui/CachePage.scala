@@ -42,7 +42,7 @@ private[ui] final class CachePage(snapshot: () => CacheSnapshot) extends SparkUi
       entry(
         "Pools",
         s"${SparkUi.bytes(totals.usedBytes)} used of ${SparkUi.bytes(totals.capacityBytes)}, " +
-          s"${SparkUi.bytes(totals.pinnedBytes)} in use now; ${totals.chunks} column chunks"
+          s"${SparkUi.bytes(totals.pinnedBytes)} in use or pinned; ${totals.chunks} column chunks"
       )
     }
         {

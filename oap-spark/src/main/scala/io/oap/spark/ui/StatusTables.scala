@@ -41,7 +41,9 @@ private[ui] object StatusTables {
         Comparator.comparingLong[ExecutorStatus](pool(_).fold(0L)(_.usedBytes)),
         used
       ),
-      bytes[ExecutorStatus]("Pinned", "Bytes of column chunks in use now")(
+      bytes[ExecutorStatus](
+        "Pinned",
+        "Bytes of column chunks that may not leave: in use, or pinned")(
         pool(_).fold(0L)(_.pinnedBytes)),
       number[ExecutorStatus]("Chunks", "Column chunks held")(pool(_).fold(0L)(_.chunks))
     ) ++ readers[ExecutorStatus](_.report.readers) ++ Seq(
