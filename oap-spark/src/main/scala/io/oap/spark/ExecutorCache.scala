@@ -43,6 +43,20 @@ object ExecutorCache extends Logging {
   private[spark] def ifOpened: Option[Either[String, ColumnCache]] =
     Option(opened.get()).filter(_.environment eq SparkEnv.get).map(_.cache)
 
+  /**
+   * Gives the pool another capacity.
+   *
+   * @return a warning, which is logged as well, if the memory of this process is too small for it
+   */
+  private[spark] def resize(cache: ColumnCache, bytes: Long): Option[String] = {
+    cache.resize(bytes)
+    val conf = SparkEnv.get.conf
+    val options = PoolOptions.of(settingsOf(conf).get(_).orNull)
+    val warning = MemoryCheck.here(options, cache.poolStats.capacityBytes, conf)
+    warning.foreach(logWarning(_))
+    warning
+  }
+
   private def open(environment: SparkEnv): Either[String, ColumnCache] = synchronized {
     val settings = settingsOf(environment.conf)
     val before = opened.get()
@@ -91,7 +105,7 @@ object ExecutorCache extends Logging {
       conf: SparkConf): Either[String, ColumnCache] =
     try {
       val options = PoolOptions.of(settings.get(_).orNull)
-      MemoryCheck.here(options, conf).foreach(logWarning(_))
+      MemoryCheck.here(options, options.capacityBytes, conf).foreach(logWarning(_))
       val cache = ColumnCache.open(settings.get(_).orNull)
       val unbound = if (options.medium == Medium.NODE) "" else ", bound to no memory node"
       logInfo(s"Column cache opened: a pool of ${cache.poolStats().capacityBytes()} bytes in " +

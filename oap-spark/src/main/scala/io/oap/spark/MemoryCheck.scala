@@ -18,13 +18,13 @@ private[spark] object MemoryCheck {
   private val DefaultFactor = 0.1
   private val DefaultMinimum = 384L << 20
 
-  /** A warning for the log if the memory of this process is too small. */
-  def here(pool: PoolOptions, conf: SparkConf): Option[String] =
+  /** A warning if the memory of this process is too small for a pool of this capacity. */
+  def here(pool: PoolOptions, capacityBytes: Long, conf: SparkConf): Option[String] =
     ManagementFactory.getOperatingSystemMXBean match {
       case system: OperatingSystemMXBean if countsAsMemory(pool) =>
         warning(
           limit = system.getTotalMemorySize,
-          pool = pool.capacityBytes,
+          pool = capacityBytes,
           heap = Runtime.getRuntime.maxMemory,
           conf = conf)
       case _ => None

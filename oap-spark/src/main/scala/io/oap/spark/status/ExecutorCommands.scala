@@ -21,8 +21,12 @@ private[status] final case class Dropped(chunks: Long, bytes: Long)
  *
  * @param capacityBytes capacity of the pool now, if there is one
  * @param why why it is as before
+ * @param warning of memory that is too small for it
  */
-private[status] final case class Resized(capacityBytes: Option[Long], why: Option[String])
+private[status] final case class Resized(
+    capacityBytes: Option[Long],
+    why: Option[String],
+    warning: Option[String] = None)
 
 /** What an executor has pinned, and what not. */
 private[status] final case class Pinned(
@@ -71,10 +75,10 @@ private[status] object ExecutorCommands extends Logging {
       Resized(None, ExecutorCache.ifOpened.flatMap(_.left.toOption))
     case Some(cache) =>
       try {
-        cache.resize(bytes)
+        val warning = ExecutorCache.resize(cache, bytes)
         val capacity = cache.poolStats.capacityBytes
         logInfo(s"Column cache: the pool has a capacity of $capacity bytes now")
-        Resized(Some(capacity), None)
+        Resized(Some(capacity), None, warning)
       } catch {
         case NonFatal(e) =>
           Resized(Some(cache.poolStats.capacityBytes), Some(String.valueOf(e.getMessage)))

@@ -96,7 +96,12 @@ private[status] object SystemProcedures {
           LongType,
           "capacity of its pool now",
           of(_)(_.capacityBytes.map(Long.box).orNull)),
-        SystemColumn("why", StringType, "why it is as before", of(_)(_.why.orNull, noAnswer))
+        SystemColumn("why", StringType, "why it is as before", of(_)(_.why.orNull, noAnswer)),
+        SystemColumn(
+          "warning",
+          StringType,
+          "what to do if the memory of its process is too small",
+          of(_)(_.warning.orNull))
       )
     }
   )

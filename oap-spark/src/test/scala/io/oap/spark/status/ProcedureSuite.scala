@@ -1,6 +1,6 @@
 package io.oap.spark.status
 
-import org.apache.spark.SparkThrowable
+import org.apache.spark.{SparkEnv, SparkThrowable}
 import org.apache.spark.sql.{DataFrame, Row}
 
 import io.oap.spark.{CacheControl, CacheSuite}
@@ -143,6 +143,18 @@ class ProcedureSuite extends CacheSuite {
       assert(capacity === size)
       assert(!isCold(spark.table("a")))
     }
+  }
+
+  test("resize to more than the process may use is done, and warned about") {
+    val conf = SparkEnv.get.conf
+    conf.set("spark.executor.pyspark.memory", "1000g")
+    try {
+      val row = call(s"resize(${96 * MiB})")
+      assert(row.getLong(1) === 96 * MiB && row.isNullAt(2))
+      assert(row.getString(3).startsWith("The memory of this process is too small"))
+      assert(row.getString(3).contains("column chunk pool 96m"))
+    } finally conf.remove("spark.executor.pyspark.memory")
+    assert(call(s"resize(${64 * MiB})").isNullAt(3))
   }
 
   test("resize to what cannot be") {
