@@ -121,7 +121,7 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
         fileIndex(files.location).map { index =>
           relation.catalogTable.foreach(
             Cluster.of(session.sparkContext).removedFiles.tableIsRead)
-          TablesRead.isRead(relation.catalogTable, files.location.rootPaths)
+          TablesRead.isRead(relation.catalogTable, index)
           val options = new CaseInsensitiveStringMap(files.options.asJava)
           val table = new CachedParquetTable(
             ParquetTable(
@@ -189,7 +189,7 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
             table.paths.map(new Path(_)),
             (table.options.asScala ++ relation.options.asScala).toMap) =>
       val options = (table.options.asScala ++ relation.options.asScala).toMap
-      TablesRead.isRead(None, table.fileIndex.rootPaths)
+      TablesRead.isRead(None, table.fileIndex)
       Some(
         relation.copy(table = new CachedParquetTable(
           table,

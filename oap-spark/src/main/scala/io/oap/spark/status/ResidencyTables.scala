@@ -55,7 +55,7 @@ private[status] object ResidencyTables {
         "table",
         StringType,
         "table it belongs to, or a folder",
-        file => TablesRead.of(file._1.path)._1),
+        file => TablesRead.nameOf(file._1.path)),
       SystemColumn("length", LongType, "bytes of the file", _._1.length),
       SystemColumn(
         "modified",
@@ -66,7 +66,7 @@ private[status] object ResidencyTables {
         "last_planned",
         TimestampType,
         "when this application planned last to read its table",
-        file => timestamp(TablesRead.of(file._1.path)._2)),
+        file => timestamp(TablesRead.get(file._1.path).map(_.atMillis))),
       SystemColumn(
         "hit_ratio",
         DoubleType,
@@ -93,12 +93,14 @@ private[status] object ResidencyTables {
     Seq[SystemColumn[(String, String, HeldSum)]](
       SystemColumn("table", StringType, "the table, or a folder", _._1),
       SystemColumn("column", StringType, "top-level column", _._2)
-    ) ++ sums[(String, String, HeldSum)](_._3, "the column in files of which anything is held"),
+    ) ++ sums[(String, String, HeldSum)](_._3, "the column"),
     session =>
       (for {
         (table, held) <- byTable(session)
         column <- held.flatMap(_._2.leaves).distinct
-        sum = HeldSum.of(held.map { case (executor, file) => (executor, only(file, column)) })
+        sum = HeldSum.ofTable(
+          held.map { case (executor, file) => (executor, only(file, column)) },
+          held)
         if sum.chunks > 0
       } yield (table, column, sum)).sortBy(row => (row._1, row._2))
   )
@@ -113,9 +115,9 @@ private[status] object ResidencyTables {
       held: Seq[Held],
       read: Option[ReaderTotals],
       session: SparkSession) {
-    val sum: HeldSum = HeldSum.of(held)
+    val sum: HeldSum = HeldSum.ofTable(held, held)
     def lastPlanned: Option[Long] =
-      held.flatMap { case (_, file) => TablesRead.of(file.path)._2 }.maxOption
+      held.flatMap { case (_, file) => TablesRead.get(file.path).map(_.atMillis) }.maxOption
     def mostBytes: Long =
       held.groupMapReduce(_._1)(_._2.chunks.map(_.bytes).sum)(_ + _).values.maxOption.getOrElse(0L)
     def share(kind: Kind): String = held.headOption.flatMap { case (_, file) =>
@@ -139,7 +141,7 @@ private[status] object ResidencyTables {
           "the tab",
         _.read.flatMap(read => Option(read.hitRatio)).orNull
       )
-    ) ++ sums[HeldTable](_.sum, "its files of which anything is held") ++ Seq(
+    ) ++ sums[HeldTable](_.sum, "the table") ++ Seq(
       bytesByColumn[HeldTable](_.sum),
       SystemColumn[HeldTable](
         "most_bytes",
@@ -205,7 +207,7 @@ private[status] object ResidencyTables {
     heldFiles(session).groupBy(held => key(held._2))
 
   private def byTable(session: SparkSession): Seq[(String, Seq[Held])] =
-    groups(session)(file => TablesRead.of(file.path)._1).toSeq
+    groups(session)(file => TablesRead.nameOf(file.path)).toSeq
 
   /** The file as if it had no other column. */
   private def only(file: HeldFile, column: String): HeldFile = file.copy(
@@ -232,6 +234,25 @@ private[status] final case class HeldSum(
     bytesByColumn: Map[String, Long])
 
 private[status] object HeldSum {
+
+  /**
+   * What is held of a table, or of a column of it. Of files of which nothing is held only the lengths
+   * are known; they are taken to be, by their lengths, as those of which something is. Where the
+   * length of the table is not known either, the share is that of the latter.
+   *
+   * @param part what is summed up
+   * @param whole all that is held of the table
+   */
+  def ofTable(part: Seq[(String, HeldFile)], whole: Seq[(String, HeldFile)]): HeldSum = {
+    val sum = of(part)
+    val lengths = whole.map { case (_, file) => file.identity -> file.length }.toMap.values.sum
+    val share = for {
+      (_, file) <- whole.headOption
+      read <- TablesRead.get(file.path)
+      length <- read.length if length > lengths
+    } yield sum.share * lengths / length
+    sum.copy(share = share.getOrElse(sum.share))
+  }
 
   /** @param held files with the executors that hold some of them */
   def of(held: Seq[(String, HeldFile)]): HeldSum = {

@@ -5,6 +5,7 @@ import java.util.concurrent.ConcurrentMap
 import com.google.common.cache.CacheBuilder
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex
 
 import io.oap.spark.Folders
 
@@ -16,35 +17,37 @@ import io.oap.spark.Folders
 private[spark] object TablesRead {
   private val Most = 10000L
 
-  /** When a folder's table was planned to be read last, and what it is called. */
-  private final case class Read(table: String, atMillis: Long)
+  /**
+   * A table as it was planned to be read last.
+   *
+   * @param length bytes of all its files; nothing where it is one of several that were read as one
+   */
+  final case class TableRead(table: String, atMillis: Long, length: Option[Long])
 
-  private val folders: ConcurrentMap[String, Read] =
-    CacheBuilder.newBuilder().maximumSize(Most).build[String, Read]().asMap()
+  private val folders: ConcurrentMap[String, TableRead] =
+    CacheBuilder.newBuilder().maximumSize(Most).build[String, TableRead]().asMap()
 
   /**
    * Remembers a table.
    *
    * @param table the table, where it is one of a catalog; else its paths are its name
-   * @param paths where it lies, if it is none of a catalog
+   * @param files its files, all of them
    */
-  def isRead(table: Option[CatalogTable], paths: Seq[Path]): Unit = {
+  def isRead(table: Option[CatalogTable], files: PartitioningAwareFileIndex): Unit = {
     val now = System.currentTimeMillis()
-    val location = table.flatMap(_.storage.locationUri).map(uri => new Path(uri).toString)
-    location.fold(paths.map(_.toString))(Seq(_)).foreach { folder =>
-      folders.put(folder, Read(table.fold(folder)(_.identifier.unquotedString), now))
+    val location = table.flatMap(_.storage.locationUri).map(new Path(_))
+    val places = location.fold(files.rootPaths)(Seq(_)).map(_.toString)
+    val length = if (places.size == 1) Some(files.sizeInBytes) else None
+    places.foreach { folder =>
+      folders.put(folder, TableRead(table.fold(folder)(_.identifier.unquotedString), now, length))
     }
   }
 
-  /**
-   * The table a file belongs to: its name and when it was planned to be read last. A file of no
-   * known table is one of the folder in which it lies.
-   */
-  def of(file: String): (String, Option[Long]) = {
-    val above = Folders.upFrom(new Path(file)).map(_.toString)
-    above.map(folders.get(_)).find(_ != null) match {
-      case Some(Read(table, at)) => (table, Some(at))
-      case None => (new Path(file).getParent.toString, None)
-    }
-  }
+  /** The table a file belongs to, if one is known. */
+  def get(file: String): Option[TableRead] =
+    Folders.upFrom(new Path(file)).map(folder => folders.get(folder.toString)).find(_ != null)
+
+  /** The name of the table a file belongs to; of no known one, the folder in which it lies. */
+  def nameOf(file: String): String =
+    get(file).fold(new Path(file).getParent.toString)(_.table)
 }

@@ -1,5 +1,8 @@
 package io.oap.spark.status
 
+import java.io.File
+import java.net.URI
+
 import org.apache.spark.sql.{DataFrame, Row}
 import org.scalatest.concurrent.Eventually._
 import org.scalatest.time.SpanSugar._
@@ -138,6 +141,26 @@ class ResidencyTablesSuite extends CacheSuite {
     sql("CALL oap.system.warm('fresh')").collect()
     lastExecution
     assert(ratio === 1.0 / 3)
+  }
+
+  test("a share is of the whole table, also where of most files nothing is held") {
+    sql("""CREATE TABLE parts USING parquet PARTITIONED BY (p) AS
+      SELECT id AS a, id % 7 AS b, id % 4 AS p FROM range(0, 4000, 1, 1)""")
+    CacheControl.clear(spark)
+    sql("SELECT a FROM parts WHERE p = 1").collect()
+    val file = one("SELECT length, share FROM oap.system.files WHERE table LIKE '%.parts'")
+    val all = spark.table("parts").inputFiles.map(f => new File(new URI(f)).length)
+    assert(all.length === 4)
+    val lengths = file.getLong(0).toDouble / all.sum
+    def share(table: String): Double =
+      one(s"SELECT share FROM oap.system.$table WHERE table LIKE '%.parts'").getDouble(0)
+    assert(math.abs(share("tables") - file.getDouble(1) * lengths) < 1e-9)
+    assert(math.abs(share("columns") - lengths) < 1e-9)
+    // As EXPLAIN says it, in whole percent.
+    val plan = sql("EXPLAIN FORMATTED SELECT a FROM parts").head().getString(0)
+    assert(plan.contains(s"CachedShare: [a: ${math.floor(100 * lengths).toInt} %"), plan)
+    sql("SELECT * FROM parts").collect()
+    assert(share("tables") === 1.0)
   }
 
   test("a share counts what is held in two representations once") {
