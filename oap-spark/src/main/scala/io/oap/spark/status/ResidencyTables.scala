@@ -97,10 +97,11 @@ private[status] object ResidencyTables {
     session =>
       (for {
         (table, held) <- byTable(session)
+        part = HeldSum.partOfTable(held)
         column <- held.flatMap(_._2.leaves).distinct
-        sum = HeldSum.ofTable(
+        sum = HeldSum.of(
           held.map { case (executor, file) => (executor, only(file, column)) },
-          held)
+          part)
         if sum.chunks > 0
       } yield (table, column, sum)).sortBy(row => (row._1, row._2))
   )
@@ -115,7 +116,7 @@ private[status] object ResidencyTables {
       held: Seq[Held],
       read: Option[ReaderTotals],
       session: SparkSession) {
-    val sum: HeldSum = HeldSum.ofTable(held, held)
+    val sum: HeldSum = HeldSum.of(held, HeldSum.partOfTable(held))
     def lastPlanned: Option[Long] =
       held.flatMap { case (_, file) => TablesRead.get(file.path).map(_.atMillis) }.maxOption
     def mostBytes: Long =
@@ -236,26 +237,22 @@ private[status] final case class HeldSum(
 private[status] object HeldSum {
 
   /**
-   * What is held of a table, or of a column of it. Of files of which nothing is held only the lengths
-   * are known; they are taken to be, by their lengths, as those of which something is. Where the
-   * length of the table is not known either, the share is that of the latter.
-   *
-   * @param part what is summed up
-   * @param whole all that is held of the table
+   * What part of their table some files are by their lengths, from 0 to 1; 1 where the length of the
+   * table is not known.
    */
-  def ofTable(part: Seq[(String, HeldFile)], whole: Seq[(String, HeldFile)]): HeldSum = {
-    val sum = of(part)
-    val lengths = whole.map { case (_, file) => file.identity -> file.length }.toMap.values.sum
-    val share = for {
-      (_, file) <- whole.headOption
-      read <- TablesRead.get(file.path)
-      length <- read.length if length > lengths
-    } yield sum.share * lengths / length
-    sum.copy(share = share.getOrElse(sum.share))
+  def partOfTable(held: Seq[(String, HeldFile)]): Double = {
+    val here = held.map { case (_, file) => file.identity -> file.length }.toMap.values.sum
+    val length = held.headOption.flatMap { case (_, file) => TablesRead.get(file.path) }
+      .flatMap(_.length)
+    length.filter(_ > here).fold(1.0)(here.toDouble / _)
   }
 
-  /** @param held files with the executors that hold some of them */
-  def of(held: Seq[(String, HeldFile)]): HeldSum = {
+  /**
+   * @param held files with the executors that hold some of them
+   * @param part what part they are of what the share is of. Other files are taken to be, by their
+   *     lengths, as these
+   */
+  def of(held: Seq[(String, HeldFile)], part: Double = 1): HeldSum = {
     val some = held.filter(_._2.chunks.nonEmpty)
     val chunks = some.flatMap(_._2.chunks)
     val byFile = held.map(_._2).groupBy(_.identity).values
@@ -270,7 +267,7 @@ private[status] object HeldSum {
       chunks.size.toLong,
       chunks.filterNot(_.isVector).map(_.bytes).sum,
       chunks.filter(_.isVector).map(_.bytes).sum,
-      if (inAll == 0) 0.0 else heldOnce.toDouble / inAll,
+      if (inAll == 0) 0.0 else part * heldOnce / inAll,
       some.flatMap { case (_, file) =>
         file.chunks.map(chunk => file.leaves(chunk.leaf) -> chunk.bytes)
       }.groupMapReduce(_._1)(_._2)(_ + _)
