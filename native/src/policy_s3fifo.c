@@ -21,6 +21,10 @@ enum { SMALL, MAIN };
  * newcomers, who keep the main queue short for as long as a scan has many in its hands. */
 #define MAIN_PERCENT 90
 
+/* A newcomer has to be asked for more often than that beyond whom he would displace. In a loop all
+ * are asked for as often, but for those whose turn has been in this one. */
+#define LEAD 1
+
 /* So many uses in the small queue are proof enough, whatever was hot before; as in the paper. */
 #define ENOUGH_USES 2
 
@@ -84,7 +88,7 @@ static uint32_t choose(oap_order *order) {
       return victim;
     }
     if (oap_uses(&order->slots[candidate]) < ENOUGH_USES &&
-        frequency(order, candidate) <= frequency(order, victim)) {
+        frequency(order, candidate) <= frequency(order, victim) + LEAD) {
       return candidate;
     }
     oap_slot *slot = &order->slots[candidate];
