@@ -1,8 +1,8 @@
 /*
  * S3-FIFO's queues (Yang et al., SOSP 2023), counted in bytes, with W-TinyLFU's admission (Einziger
  * et al., 2017) between them: newcomers pass a small queue, so that a scan flows through it; who
- * comes to its end stays only if he was used again already or is asked for more often than whom he
- * would displace from the main queue. The main queue gives second chances to what was used
+ * comes to its end stays only if he was used again already or is asked for so much more often than
+ * whom he would displace from the main queue. The main queue gives second chances to what was used
  * meanwhile.
  *
  * Sizes need no part in the comparison: a chunk saves its bytes at each hit and costs the same
@@ -21,8 +21,8 @@ enum { SMALL, MAIN };
  * newcomers, who keep the main queue short for as long as a scan has many in its hands. */
 #define MAIN_PERCENT 90
 
-/* A newcomer has to be asked for more often than that beyond whom he would displace. In a loop all
- * are asked for as often, but for those whose turn has been in this one. */
+/* A newcomer displaces whom he is ahead of by more asks than this. In a loop all are asked for as
+ * often, but whose turn has come in this round is one ask ahead of the others. */
 #define LEAD 1
 
 /* So many uses in the small queue are proof enough, whatever was hot before; as in the paper. */
