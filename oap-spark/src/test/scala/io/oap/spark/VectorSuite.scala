@@ -45,20 +45,26 @@ class VectorSuite extends CacheSuite {
   private def vectors[T](body: => T): T =
     withConf("spark.oap.cache.representation" -> "vector")(body)
 
-  /**
-   * Compares a query with Spark alone when all columns have been read, and returns what it counted.
-   *
-   * @param read what the query reads from
-   */
-  private def warm(query: => DataFrame, read: => DataFrame = table): CacheCounters = vectors {
+  /** Makes vector chunks of what this reads, and of the dimension, and nothing else is held. */
+  private def load(read: => DataFrame = table): Unit = vectors {
     CacheControl.clear(spark)
     read.collect()
     spark.read.parquet(path("dim")).collect()
+  }
+
+  /** Compares a query of loaded columns with Spark alone, and returns what it counted. */
+  private def fromPool(query: => DataFrame): CacheCounters = vectors {
     val expected = alone(rows(query))
     val (_, counters) = counting(assertRows(rows(query), expected, "on vector chunks"))
     assert(counters.bytesFromFile === 0)
     assert(counters.chunksMissed === 0)
     counters
+  }
+
+  /** Both: what `read` reads is loaded, then the query is compared. */
+  private def warm(query: => DataFrame, read: => DataFrame = table): CacheCounters = {
+    load(read)
+    fromPool(query)
   }
 
   test("flat columns of all rows") {
@@ -76,6 +82,7 @@ class VectorSuite extends CacheSuite {
   }
 
   test("conditions on strings, decimals, dates and nulls") {
+    load()
     for (condition <- Seq(
         "s = '7'",
         "s IN ('7', '10', 'none')",
@@ -90,8 +97,8 @@ class VectorSuite extends CacheSuite {
         "k < -32768",
         "id > 9223372036854775806"
       )) {
-      warm(table.filter(condition))
-      warm(table.filter(condition).selectExpr("count(1)", "max(id)", "count(s)"))
+      fromPool(table.filter(condition))
+      fromPool(table.filter(condition).selectExpr("count(1)", "max(id)", "count(s)"))
     }
   }
 
@@ -99,9 +106,10 @@ class VectorSuite extends CacheSuite {
     val values =
       Seq("0.0D", "-0.0D", "1200.0D", "double('NaN')", "double('Infinity')", "double('-Infinity')")
     def read = table.select("id", "d")
+    load(read)
     for (operator <- Seq("=", "<=>", "<", "<=", ">", ">="); value <- values) {
-      warm(read.filter(s"d $operator $value"), read)
-      warm(read.filter(s"$value $operator d"), read)
+      fromPool(read.filter(s"d $operator $value"))
+      fromPool(read.filter(s"$value $operator d"))
     }
     val counters = warm(table.filter("f > 1000 AND 1001 >= f").select("id"))
     assert(counters.zonesSkipped === 7)
