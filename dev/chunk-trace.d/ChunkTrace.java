@@ -20,11 +20,25 @@ public final class ChunkTrace {
 
   private ChunkTrace() {}
 
-  public static void main(String[] recordings) throws IOException {
+  public static void main(String[] recordings) {
     List<Access> all = new ArrayList<>();
     for (int tenant = 0; tenant < recordings.length; tenant++) {
-      all.addAll(read(Path.of(recordings[tenant]), tenant));
+      String problem = "nobody asked for a chunk, or io.oap.ChunkAccess was not enabled";
+      int before = all.size();
+      try {
+        all.addAll(read(Path.of(recordings[tenant]), tenant));
+      } catch (IOException e) {
+        problem = e.getMessage();
+      }
+      if (all.size() == before) {
+        System.err.println("dev/chunk-trace: no trace of " + recordings[tenant] + ": " + problem);
+        System.exit(1);
+      }
     }
+    print(all);
+  }
+
+  private static void print(List<Access> all) {
     all.sort(Comparator.comparingLong(Access::at));
     Map<String, Integer> files = new HashMap<>();
     try (PrintWriter out =

@@ -81,6 +81,13 @@ class Options(unittest.TestCase):
         self.assertIsNone(told("run", "--sweep-every", "9")["plan"]["sweep"])
         self.assertEqual(plan["systems"][1]["settings"], {"spark.oap.pool.size": "1g"})
 
+    def test_race_of_policies(self):
+        plan = told("run", "--system", "spark", "--policy", "lru,s3fifo", "--pool-size", "64m")["plan"]
+        self.assertEqual([(s["name"], s["kind"]) for s in plan["systems"]],
+                         [("spark", "spark"), ("lru", "oap"), ("s3fifo", "oap")])
+        self.assertEqual([s["settings"] for s in plan["systems"][1:]],
+                         [{"spark.oap.pool.size": "64m", "spark.oap.pool.policy": p} for p in ("lru", "s3fifo")])
+
     def test_tenants_of_a_system(self):
         words = "run --deal --system row=oap,tenants=1 --system nine=oap,tenants=9 --system spark"
         self.assertEqual([s["tenants"] for s in told(*words.split())["plan"]["systems"]], [1, 9, 0])

@@ -135,11 +135,21 @@ static void race(trace t, uint64_t capacity, bool recorded) {
   free(t.asks);
 }
 
-int main(int argc, char **argv) {
-  for (int i = 2; i < argc; i++) {
-    race(read_trace(argv[i]), strtoull(argv[1], NULL, 10), true);
+static void race_recorded(const char *capacity, char **paths, int count) {
+  char *end;
+  uint64_t bytes = strtoull(capacity, &end, 10);
+  if (*end != '\0' || bytes == 0 || count == 0) {
+    fprintf(stderr, "usage: policy_bench [CAPACITY_IN_BYTES TRACE...]\n");
+    exit(2);
   }
+  for (int i = 0; i < count; i++) {
+    race(read_trace(paths[i]), bytes, true);
+  }
+}
+
+int main(int argc, char **argv) {
   if (argc > 1) {
+    race_recorded(argv[1], argv + 2, argc - 2);
     return 0;
   }
   race(zipf_trace("zipf .8", 0, false), CAPACITY, false);

@@ -159,8 +159,14 @@ trace read_trace(const char *path) {
   }
   unsigned long long f, bytes;
   unsigned row_group, column;
-  while (fscanf(file, "%llu %u %u %llu", &f, &row_group, &column, &bytes) == 4) {
+  int numbers;
+  while ((numbers = fscanf(file, "%llu %u %u %llu", &f, &row_group, &column, &bytes)) == 4) {
     add(&t, (ask){f, row_group, column, bytes, true});
+  }
+  if (numbers != EOF || t.count == 0) {
+    fprintf(stderr, "%s: no trace: ask %zu is not \"file row-group column bytes\"\n", path,
+            t.count + 1);
+    exit(1);
   }
   fclose(file);
   return t;

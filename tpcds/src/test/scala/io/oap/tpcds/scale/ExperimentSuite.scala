@@ -3,6 +3,9 @@ package io.oap.tpcds.scale
 import java.io.PrintStream
 import java.nio.file.{Files, Path}
 
+import scala.jdk.CollectionConverters._
+import scala.sys.process.Process
+
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -236,7 +239,13 @@ class ExperimentSuite extends AnyFunSuite with BeforeAndAfterAll {
     val trace = root.resolve("traces")
     run(plan(system("o", "oap")), "traced", trace.toString)
     val recording = trace.resolve("o-1.jfr")
-    val asks = jdk.jfr.consumer.RecordingFile.readAllEvents(recording)
-    assert(asks.stream().filter(_.getEventType.getName == "io.oap.ChunkAccess").count() > 10)
+    val asks = jdk.jfr.consumer.RecordingFile.readAllEvents(recording).asScala
+      .filter(_.getEventType.getName == "io.oap.ChunkAccess")
+    val java = Path.of(System.getProperty("java.home"), "bin", "java").toString
+    val printed =
+      Process(Seq(java, "../dev/chunk-trace.d/ChunkTrace.java", recording.toString)).lazyLines
+    val numbers = printed.map(_.split(" ").map(_.toLong)).toSeq
+    assert(numbers.size > 10 && numbers.forall(_.length == 4))
+    assert(numbers.map(_(3)).sorted === asks.map(_.getLong("bytes")).sorted)
   }
 }
