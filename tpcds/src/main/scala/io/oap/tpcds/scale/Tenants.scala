@@ -14,7 +14,7 @@ import io.oap.tpcds.{Queries, RowComparison, ScanMetrics}
 import io.oap.tpcds.storage.ModelledMedium
 
 /**
- * Those who run queries at the same time, each on a thread and in a FAIR pool of its own.
+ * Those who run queries at the same time, each on a thread and in FAIR pools of its own.
  *
  * @param plan as its system carries it out
  * @param expected rows by query, of whoever ran it first: everybody else's must be the same
@@ -41,9 +41,9 @@ final class Tenants(
     val threads = Executors.newFixedThreadPool(plan.tenants)
     val tasks = Tenants.queries(plan, repeat, number).zipWithIndex.map { case (queries, tenant) =>
       val task: Callable[Seq[QueryTime]] = () => {
-        session.sparkContext.setLocalProperty("spark.scheduler.pool", s"tenant$tenant")
         val chance = Tenants.chance(plan, repeat, number, tenant)
         queries.zipWithIndex.flatMap { case (query, i) =>
+          session.sparkContext.setLocalProperty(Tenants.Pool, Tenants.pool(tenant, i))
           val time = run(query, Queries.text(query), tenant, start)
           ended.increment()
           done(ended.sum())
@@ -112,6 +112,16 @@ final class Tenants(
 }
 
 object Tenants {
+
+  private val Pool = "spark.scheduler.pool"
+
+  /**
+   * The FAIR pool of a tenant's query. Of pools with equally many running tasks Spark serves the one
+   * whose name comes first. Where cores are fewer than tenants most of them have none, and by a name for
+   * each tenant the first tenants would get everything. So who has had the fewest queries is served.
+   */
+  private[scale] def pool(tenant: Int, queriesBefore: Int): String =
+    f"after $queriesBefore%06d queries, tenant $tenant%03d"
 
   /** Stands for the name of a query where a table was swept. */
   val Sweep = "sweep"

@@ -55,6 +55,12 @@ class MatrixSuite extends AnyFunSuite {
     }
   }
 
+  test("FAIR pools: who has had fewer queries has the name that comes first") {
+    assert(Tenants.pool(8, 0) < Tenants.pool(0, 1) && Tenants.pool(8, 9) < Tenants.pool(0, 10))
+    val names = for (tenant <- 0 until 120; before <- 0 until 99) yield Tenants.pool(tenant, before)
+    assert(names.distinct.size == names.size)
+  }
+
   private def record(seconds: Seq[Double]): RoundRecord = {
     val queries = seconds.zipWithIndex.flatMap { case (s, tenant) =>
       // Half in each of two queries, and a pause between them that is nobody's fault.
