@@ -111,7 +111,9 @@ private[spark] final class PartitionPlan(
 
   /**
    * A task waits for as long as reading anew what it wants takes, or as the other executors have
-   * work of this scan. It is said again when the stage is submitted, which may be much later.
+   * work of this scan. It is said again when the stage is submitted, which may be much later. Of
+   * several executors one that need not be waited for is enough: the busy ones may be done long
+   * before the stage is, and would get nothing of it if they were not named.
    */
   private def partition(index: Int, task: Task, bearableWaitSeconds: Double): InputPartition = {
     val isCold = task.ranges.forall(_.piece.holdings.isEmpty)
@@ -119,9 +121,11 @@ private[spark] final class PartitionPlan(
     val longestWait = math.max(wantedBytes / rules.loadBytesPerSecond, bearableWaitSeconds)
     val first = executors.lift(task.role.executor)
     val others = task.role.alternatives.map(executors)
-    def locations = (first ++ others).toSeq
-      .filter(e => waitSeconds(e.id) <= longestWait)
-      .map(e => s"executor_${e.host}_${e.id}")
+    val named = (first ++ others).toSeq
+    def locations =
+      if (named.exists(e => waitSeconds(e.id) <= longestWait))
+        named.map(e => s"executor_${e.host}_${e.id}")
+      else Nil
     new PlacedPartition(
       index,
       joined(task.ranges.map(_.file)),

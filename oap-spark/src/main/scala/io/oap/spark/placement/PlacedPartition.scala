@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFil
  * @param isGuest whether what it reads belongs elsewhere, so that it should displace nothing there
  * @param isCold whether no pool holds anything of it
  * @param locations asked on the driver when the task's stage is submitted: the locations of all
- *     these for Spark's scheduler, but for those that it is better not to wait for
+ *     these for Spark's scheduler, or none where it is better not to wait for any
  */
 final class PlacedPartition(
     index: Int,
