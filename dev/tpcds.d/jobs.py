@@ -92,11 +92,12 @@ def add_options(parser, name):
 def _add_generation(add):
     add("--tables", type=names("|".join(TABLES), "table of TPC-DS"), default=[], metavar="LIST",
         help="tables (default all 24)")
-    add("--partitioned", action="store_true", help="store_sales partitioned by ss_sold_date_sk")
+    add("--partitioned", action="store_true", help="fact tables partitioned by their date")
     add("--codec", choices=CODECS, default="snappy", help="compression (default snappy)")
     add("--plain", action="store_true", help="plain encoding: no dictionaries")
     add("--row-group-size", type=size, default="128m", metavar="SIZE",
-        help="most bytes of a row group (default 128m)")
+        help="most bytes of a row group; a file has half a million rows, so that larger ones than "
+        "these never come out (default 128m)")
 
 
 def _add_measurement(add, name):
@@ -107,7 +108,7 @@ def _add_measurement(add, name):
             help="fit-both: all that the queries need fits into both pools; fit-large-only; fit-none")
     add("--queries", type=queries, default=queries(NINE_QUERIES), metavar="LIST",
         help="queries, such as q52,q14a, or all (default the nine I/O-heavy ones)")
-    add("--partitioned", action="store_true", help="store_sales partitioned by ss_sold_date_sk")
+    add("--partitioned", action="store_true", help="fact tables partitioned by their date")
     storage = {"run": "local", "scenario": "hdd", "matrix": "s3"}[name]
     add("--storage", type=_storage, default=storage, metavar="KIND",
         help="local: as it is; hdd: 4 MB/s per core; s3: 60 MB/s per core, 20 ms per request; "

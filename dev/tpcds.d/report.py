@@ -68,15 +68,14 @@ def _storage(plan):
 def how(result):
     """How it was measured, in sentences."""
     plan = result["plan"]
-    tenants = "one after the other" if plan["tenants"] == 1 else (
-        f"by {plan['tenants']} tenants at once, " + (
-            "to whom they are dealt out" if plan["deal"] else "each of whom runs them all"))
+    by_whom = " or ".join(_by_whom(plan, n) for n in sorted(
+        {system.get("tenants") or plan["tenants"] for system in result["systems"]}))
     needed = f" They need {result['neededBytes'] / 1e6:,.0f} MB." if result["neededBytes"] else ""
     if plan.get("matrix"):
         what = matrix.how(result)
     else:
         what = (f"A round is {number_of(len(plan['queries']), 'TPC-DS query', 'TPC-DS queries')} "
-                f"{tenants}.{needed} ")
+                f"{by_whom}.{needed} ")
     if plan.get("sweep"):
         every = {1: "each query"}.get(plan["sweep"]["every"], f"every {plan['sweep']['every']} queries")
         what += (f"After {every} all columns of {plan['sweep']['table']} are read, which is no part of "
@@ -94,6 +93,13 @@ def how(result):
         f"{number_of(plan['repeats'], 'application')}, in random order (seed {plan['seed']}). "
         + storage
         + f"Data: {result['circumstances']['options'].get('layout', '')}.")
+
+
+def _by_whom(plan, tenants):
+    if tenants == 1:
+        return "one after the other"
+    return f"by {tenants} tenants at once, " + (
+        "to whom they are dealt out" if plan["deal"] else "each of whom runs them all")
 
 
 def tables(result):
@@ -160,9 +166,9 @@ def _row(result, system):
     if not records:
         return [system["name"], pool, "0", "", "", "", "", ""]
     time = next(t for t in result["times"] if t["what"] == "round" and t["system"] == system["name"])
-    shares = sorted(s for s in map(hit_share, records) if s is not None)
-    share = f"{100 * shares[len(shares) // 2]:.1f} %" if shares else ""
-    slowest = sorted(slowest_over_mean(r) for r in records)[len(records) // 2]
+    shares = [s for s in map(hit_share, records) if s is not None]
+    share = f"{100 * statistics.median(shares):.1f} %" if shares else ""
+    slowest = statistics.median(slowest_over_mean(r) for r in records)
     return [system["name"], pool, str(time["runs"]), f"{time['median']:.2f} s",
             mean(time), share,
             f"{statistics.median(r['heldBytes'] for r in records) / 1e6:,.0f} MB",

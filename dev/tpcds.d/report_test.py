@@ -107,6 +107,14 @@ class Pages(unittest.TestCase):
         self.assertEqual(page.cells["yes"], ["holds"])
         self.assertNotIn("no", page.cells)
 
+    def test_it_is_said_by_how_many_tenants(self):
+        self.assertIn("TPC-DS queries one after the other. They need", report.how(result()))
+        self.assertIn("by 3 tenants at once, each of whom runs them all.", report.how(result(tenants=3)))
+        dealt = result(deal=True)
+        dealt["systems"][1]["tenants"] = 9
+        self.assertIn("one after the other or by 9 tenants at once, to whom they are dealt out.",
+                      report.how(dealt))
+
     def test_results_of_dev_tpcds_run_and_of_a_matrix(self):
         page, summary = self.written(result(systems=("spark", "oap")), small_matrix())
         for text in (page.words, summary):
@@ -185,6 +193,14 @@ class Pages(unittest.TestCase):
         self.assertEqual(found["Rounds"][1][0], [
             "small", "0 MB", "10", "2.00 s", "2.00 s (1.00 to 4.00)", "75.0 %", "4 MB",
             "1.00 of mean"])
+
+    def test_of_an_even_number_of_rounds_the_median_lies_between_two(self):
+        made = result(systems=("small",))
+        for one in made["rounds"]:
+            for q in one["queries"] if one["repeat"] == 1 else []:
+                q["fromFile"] = 3
+        (_, _, rows), *_ = report.tables(made)
+        self.assertEqual(rows[0][5], "62.5 %")
 
 
 class Plots(unittest.TestCase):

@@ -8,7 +8,7 @@ import org.apache.spark.sql.{Row, SparkSession}
 import io.oap.tpcds.storage.StorageClass
 
 /**
- * All TPC-DS queries with and without the extension, store_sales partitioned and not: the same rows?
+ * All TPC-DS queries with and without the extension, fact tables partitioned and not: the same rows?
  * Started by dev/tpcds-compare.
  */
 object Compare {
@@ -36,9 +36,10 @@ object Compare {
     val data = new DataFolder(options.data, options.scale)
     val tables = Queries.tables(queries)
     val verdicts = Seq(false, true).flatMap { partitioned =>
-      // Only store_sales has two layouts.
+      // Only fact tables have two layouts.
       val those =
-        if (partitioned) queries.filter(q => Queries.tables(Seq(q)).exists(_.name == "store_sales"))
+        if (partitioned)
+          queries.filter(q => Queries.tables(Seq(q)).exists(_.partitionColumn.isDefined))
         else queries
       data.complete(systems.sparkAlone, tables, partitioned, progress)
       for (session <- Seq(systems.sparkAlone, systems.oap)) {
@@ -59,7 +60,7 @@ object Compare {
   }
 
   private def table(verdicts: Seq[Verdict]): String = {
-    val header = Seq("query", "store_sales", "rows", "hits cold", "hits warm", "rows of the two")
+    val header = Seq("query", "fact tables", "rows", "hits cold", "hits warm", "rows of the two")
     val lines = verdicts.map { v =>
       val said = if (v.isGood) v.verdict else "DIFFERENT"
       Seq(v.query, v.layout, v.rows.toString, v.hitsCold.toString, v.hitsWarm.toString, said)

@@ -43,7 +43,7 @@ final case class ParquetLayout(codec: String, dictionary: Boolean, rowGroupBytes
   }
 
   def words: String = s"codec $codec, ${if (dictionary) "dictionaries" else "plain encoding"}, " +
-    s"row groups of $rowGroupBytes bytes"
+    s"row groups of up to $rowGroupBytes bytes"
 }
 
 object ParquetLayout {

@@ -100,7 +100,15 @@ object TpcdsTable {
 
   private val RowsPerChunk = 500000.0
 
-  private val PartitionColumns = Map("store_sales" -> "ss_sold_date_sk")
+  private val PartitionColumns = Map(
+    "store_sales" -> "ss_sold_date_sk",
+    "store_returns" -> "sr_returned_date_sk",
+    "catalog_sales" -> "cs_sold_date_sk",
+    "catalog_returns" -> "cr_returned_date_sk",
+    "web_sales" -> "ws_sold_date_sk",
+    "web_returns" -> "wr_returned_date_sk",
+    "inventory" -> "inv_date_sk"
+  )
 
   // Mean number of rows per unit of the library, an order. A return is as much work as its order.
   private val LinesPerUnit = Map(
@@ -141,7 +149,19 @@ object TpcdsTable {
     ("catalog_sales", 1000.0) -> 1439980416L,
     ("catalog_returns", 1000.0) -> 143996756L,
     ("web_sales", 1000.0) -> 720000376L,
-    ("web_returns", 1000.0) -> 71997522L
+    ("web_returns", 1000.0) -> 71997522L,
+    ("store_sales", 3000.0) -> 8639936081L,
+    ("store_returns", 3000.0) -> 863989652L,
+    ("catalog_sales", 3000.0) -> 4320078880L,
+    ("catalog_returns", 3000.0) -> 432018033L,
+    ("web_sales", 3000.0) -> 2159968881L,
+    ("web_returns", 3000.0) -> 216003761L,
+    ("store_sales", 10000.0) -> 28799983563L,
+    ("store_returns", 10000.0) -> 2879970104L,
+    ("catalog_sales", 10000.0) -> 14399964710L,
+    ("catalog_returns", 10000.0) -> 1440033112L,
+    ("web_sales", 10000.0) -> 7199963324L,
+    ("web_returns", 10000.0) -> 720020485L
   )
 
   /**

@@ -54,6 +54,20 @@ class TpcdsTableSuite extends AnyFunSuite {
     assert(table("item").chunks(1000) == 1)
   }
 
+  test("fact tables have a partitioned layout, by the key of a date") {
+    val columns = TpcdsTable.All.flatMap(t => t.partitionColumn.map(t -> _))
+    assert(columns.map(_._1.name).toSet == Set(
+      "store_sales",
+      "store_returns",
+      "catalog_sales",
+      "catalog_returns",
+      "web_sales",
+      "web_returns",
+      "inventory"))
+    for ((table, column) <- columns)
+      assert(table.fileSchema.names.contains(column) && column.endsWith("_date_sk"))
+  }
+
   test("the number of chunks grows with the scale") {
     assert(table("store_sales").chunks(1) == 6)
     assert(table("store_sales").chunks(10) == 58)

@@ -100,8 +100,10 @@ final class Experiment(request: RunRequest, progress: Progress) {
       ((1 - plan.warmUps to 0) ++ missing).foldLeft(before) { (result, number) =>
         if (isLate) result else round(application, result, system, repeat, number)
       }
+    // What an earlier run of a continued repeat recorded stays.
+    val from = if (missing.size < plan.rounds) s"-from-${missing.head}" else ""
     if (request.trace.isEmpty) rounds()
-    else application.recording(Path.of(request.trace, s"${system.name}-$repeat.jfr"))(rounds())
+    else application.recording(Path.of(request.trace, s"${system.name}-$repeat$from.jfr"))(rounds())
   }
 
   private def round(

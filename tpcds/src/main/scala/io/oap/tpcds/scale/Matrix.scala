@@ -42,7 +42,8 @@ final case class Matrix(
   } yield Cell(pool, load, size, share, math.max(1, math.round(load * slots / share).toInt))
 
   /**
-   * Each system in each cell.
+   * Each system in each cell. Pools take chunks as they stand in files, as they did when it was
+   * measured what the queries need, unless the system says otherwise.
    *
    * @param needed bytes that the queries need
    * @param executors that divide a pool among them
@@ -56,10 +57,13 @@ final case class Matrix(
     system <- measured
   } yield {
     val bytes = Measured.fitting(needed, cell.pool / executors)
-    val pool = if (system.kind == "oap") Map("spark.oap.pool.size" -> bytes.toString) else Map.empty
+    val (pool, size) =
+      if (system.kind == "oap")
+        (Map(Scenario.AsInFiles), Map("spark.oap.pool.size" -> bytes.toString))
+      else (Map.empty[String, String], Map.empty[String, String])
     system.copy(
       name = s"${system.name} ${label(cell)}",
-      settings = system.settings ++ pool,
+      settings = pool ++ system.settings ++ size,
       cell = Some(cell))
   }
 

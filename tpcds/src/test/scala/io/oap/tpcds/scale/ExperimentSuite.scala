@@ -237,8 +237,14 @@ class ExperimentSuite extends AnyFunSuite with BeforeAndAfterAll {
 
   test("what was asked for is recorded") {
     val trace = root.resolve("traces")
-    run(plan(system("o", "oap")), "traced", trace.toString)
+    val whole = run(plan(system("o", "oap")), "traced", trace.toString)
     val recording = trace.resolve("o-1.jfr")
+    val time = Files.getLastModifiedTime(recording)
+    new ResultFile(root.resolve("traced")).write(whole.copy(rounds = whole.rounds.dropRight(1)))
+    run(plan(system("o", "oap")), "traced", trace.toString)
+    // What a continued repeat asks for is recorded beside it.
+    assert(Files.size(trace.resolve("o-1-from-2.jfr")) > 0)
+    assert(Files.getLastModifiedTime(recording) == time)
     val asks = jdk.jfr.consumer.RecordingFile.readAllEvents(recording).asScala
       .filter(_.getEventType.getName == "io.oap.ChunkAccess")
     val java = Path.of(System.getProperty("java.home"), "bin", "java").toString

@@ -38,6 +38,12 @@ class MatrixSuite extends AnyFunSuite {
       systems.filter(_.kind == "oap").map(_.settings("spark.oap.pool.size").toLong / (1 << 20))
     assert(pools == Seq(54, 54, 54, 25, 25, 25))
     assert(systems.filter(_.kind == "spark").forall(_.settings == Map("k" -> "v")))
+    // What is needed was measured with chunks as in files.
+    val (representation, asInFiles) = Scenario.AsInFiles
+    assert(systems.filter(_.kind == "oap").forall(_.settings(representation) == asInFiles))
+    val vectors = MadePlans.system("v", "oap", Map(representation -> "vector"))
+    assert(memory.systems(Seq(vectors), 100L << 20, 2, 4).forall(
+      _.settings(representation) == "vector"))
     assert(systems.forall(_.settings("k") == "v"))
     assert(systems.head.name == "spark pool 1.09, load 1.00")
     val of = load.systems(measured, 100L << 20, 1, 4)
