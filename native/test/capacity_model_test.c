@@ -1,5 +1,5 @@
 /* The capacity model against pools of the capacities that it models: the same to the byte while all
- * chunks are followed, within three points when few are. */
+ * chunks are followed, within two points when few are. */
 #include "check.h"
 #include "oap_capacity_model.h"
 
@@ -189,7 +189,7 @@ static void exact(uint64_t seed, const char *policy) {
   close_world(&w);
 }
 
-enum { ASKS = 300000, KEYS = 60000, CHUNK = 8192, ASKS_PER_NOTE = 100 };
+enum { ASKS = 300000, KEYS = 60000, CHUNK = 32768, ASKS_PER_NOTE = 100 };
 
 /* What the pools had hit when so many chunks had been asked for, times ASKS_PER_NOTE. */
 static uint64_t noted[ASKS / ASKS_PER_NOTE + 1][OAP_CAPACITIES];
@@ -202,13 +202,13 @@ static void check_near(const world *w, const oap_capacity_estimates *e) {
   for (int i = 0; i < OAP_CAPACITIES; i++) {
     double hits = (double)(w->hits[i] - noted[before][i]);
     double error = (double)e->hit_bytes[i] / (double)e->asked_bytes - hits / asked;
-    CHECK(error < .03 && error > -.03);
+    CHECK(error < .02 && error > -.02);
   }
 }
 
 /* Many chunks: most asked for seldom, and a scan in between. */
 static void sampled(uint64_t seed, const char *policy) {
-  world w = open_world(seed, policy, UINT64_C(1) << 26);
+  world w = open_world(seed, policy, UINT64_C(1) << 28);
   oap_capacity_estimates e;
   for (uint32_t i = 0; i < ASKS; i++) {
     if (i % ASKS_PER_NOTE == 0) {
@@ -298,7 +298,8 @@ int main(int argc, char **argv) {
     check_seed = first;
     threads(policies[p]);
   }
-  sampled(first,
-          policies[first % 3]); /* nine pools for long, slow under sanitizers: one policy a run */
+  if (!check_is_threadsan()) {
+    sampled(first, policies[first % 3]); /* nine pools for long: one policy a run */
+  }
   return 0;
 }

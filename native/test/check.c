@@ -40,6 +40,14 @@ oap_options check_options(uint64_t capacity) {
 
 bool check_is_memcheck(void) { return getenv("OAP_TEST_MEMCHECK") != NULL; }
 
+bool check_is_threadsan(void) {
+#ifdef __SANITIZE_THREAD__
+  return true;
+#else
+  return false;
+#endif
+}
+
 static uint64_t pattern(const oap_key *key, uint64_t bytes, uint64_t at) {
   uint64_t state = key->file_low * 31 + key->row_group * UINT64_C(1000003) + key->column +
                    key->representation * 7919 + bytes * 131 + at;

@@ -74,6 +74,9 @@ oap_options check_options(uint64_t capacity);
  * larger than the address space. */
 bool check_is_memcheck(void);
 
+/* Under ThreadSanitizer, where what one thread does alone is slow and nothing is learned of it. */
+bool check_is_threadsan(void);
+
 oap_key key_numbered(uint64_t file, uint32_t row_group, uint32_t column);
 void chunk_fill(const oap_key *key, const oap_chunk *chunk);
 bool chunk_is_right(const oap_key *key, const oap_chunk *chunk);
