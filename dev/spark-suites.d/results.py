@@ -110,6 +110,16 @@ def kept(suite, folder):
     return results[0] if results else None
 
 
+def not_passed(result):
+    """The tests of a suite that neither passed nor were ignored, by name, with what happened."""
+    return {
+        test: outcome
+        for test, outcome in result.tests.items()
+        if outcome.kind not in ("passed", "ignored")
+        and not plans.same_but_for_scan(outcome.message)
+    }
+
+
 def differences(without, with_oap):
     """The tests that pass without OAP and not with it, by name, with what happened instead.
 

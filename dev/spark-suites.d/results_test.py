@@ -4,6 +4,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import main
 import plans
 import results
 
@@ -74,6 +75,25 @@ class DifferencesTest(unittest.TestCase):
 
     def test_a_new_failure_differs(self):
         self.assertEqual({"b"}, self.differing({}, {"b": "failed"}))
+
+
+class UnexplainedTest(unittest.TestCase):
+    def unexplained(self, kinds, ended=True):
+        tests = {test: results.Outcome(kind, "why") for test, kind in kinds.items()}
+        comparison = main.Comparison(["S"])
+        comparison.sides["with"]["S"] = results.SuiteResult("S", tests, ended=ended)
+        self.differing = {test for _, test in comparison.differences()}
+        return comparison.unexplained({("S", "known"): "reason"})
+
+    def test_only_expected_failures_need_no_run_of_spark_alone(self):
+        self.assertEqual([], self.unexplained({"a": "passed", "b": "ignored", "known": "failed"}))
+        self.assertEqual({"known"}, self.differing)
+
+    def test_whatever_else_does(self):
+        for kind in ("failed", "canceled", "aborted"):
+            self.assertEqual(["S"], self.unexplained({"a": "passed", "b": kind}))
+        self.assertEqual(["S"], self.unexplained({"a": "passed"}, ended=False))
+        self.assertEqual(["S"], self.unexplained({}))
 
 
 def plan_failure(approved, actual):
