@@ -71,7 +71,7 @@ class PoolFaultSuite extends AnyFunSuite with BeforeAndAfterAll {
   /** Runs `ReadTwice` in a JVM of its own with this one's class path. */
   private def inOtherJvm(options: Seq[String]): Seq[String] = {
     val flags = ManagementFactory.getRuntimeMXBean.getInputArguments.asScala
-      .filter(flag => flag.startsWith("--add-") || flag.startsWith("-D"))
+      .filter(flag => Seq("--add-", "-D", "-XX:").exists(flag.startsWith))
     val program = Path.of(System.getProperty("java.home"), "bin", "java").toString
     val output = Files.createTempFile(folder, "output", ".txt")
     val command = (program +: "-Xmx1g" +: flags) ++ options ++ Seq(
