@@ -29,12 +29,13 @@ final case class ParquetLayout(codec: String, dictionary: Boolean, rowGroupBytes
   def claim(folder: Path, conf: Configuration): Unit = {
     val fs = folder.getFileSystem(conf)
     fs.mkdirs(folder)
-    if (fs.listStatus(folder).isEmpty) {
-      if (this != ParquetLayout.Default) {
-        val out = fs.create(ParquetLayout.fileIn(folder))
-        try out.write(Json.write(this).getBytes(UTF_8))
-        finally out.close()
-      }
+    val unfinished = ParquetLayout.fileIn(folder).suffix(".unfinished")
+    val isEmpty = fs.listStatus(folder).forall(_.getPath.getName == unfinished.getName)
+    if (isEmpty && this != ParquetLayout.Default) {
+      val out = fs.create(unfinished)
+      try out.write(Json.write(this).getBytes(UTF_8))
+      finally out.close()
+      fs.rename(unfinished, ParquetLayout.fileIn(folder))
     }
     val there = ParquetLayout.read(folder, conf)
     if (there != this) {
