@@ -154,11 +154,18 @@ def _sweeps(result, system):
             *("" if s is None else f"{100 * s:.1f} %" for s in shares)]
 
 
+def _pool(result, system):
+    """Size, policy and representation, as far as the system says or the result tells the default."""
+    settings = {**result["circumstances"]["configuration"], **system["settings"]}
+    size = settings.get("spark.oap.pool.size", "")
+    size = f"{int(size) / 1e6:,.0f} MB" if size.isdigit() else size
+    others = (settings.get(f"spark.oap.{key}") for key in ("pool.policy", "cache.representation"))
+    return ", ".join(filter(None, (size, *others)))
+
+
 def _row(result, system):
     records = [r for r in result["rounds"] if r["system"] == system["name"] and counts(r)]
-    pool = system["settings"].get("spark.oap.pool.size", "")
-    pool = f"{int(pool) / 1e6:,.0f} MB" if pool.isdigit() else pool
-    pool += f", {system['settings'].get('spark.oap.pool.policy', '')}".rstrip(", ")
+    pool = _pool(result, system) if system["kind"] == "oap" else ""
     if system["medium"]:
         pool += f", MODEL of {system['medium']}"
     if system["slowdown"] != 1:

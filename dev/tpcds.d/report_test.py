@@ -107,6 +107,14 @@ class Pages(unittest.TestCase):
         self.assertEqual(page.cells["yes"], ["holds"])
         self.assertNotIn("no", page.cells)
 
+    def test_a_system_has_the_default_of_what_it_does_not_say(self):
+        made = result("fit-none")
+        made["circumstances"]["configuration"]["spark.oap.pool.policy"] = "s3fifo"
+        made["systems"][1]["settings"]["spark.oap.pool.policy"] = "lru"
+        made["systems"][1]["settings"]["spark.oap.cache.representation"] = "encoded"
+        self.assertEqual("0 MB, s3fifo", report._row(made, made["systems"][0])[1])
+        self.assertEqual("0 MB, lru, encoded", report._row(made, made["systems"][1])[1])
+
     def test_it_is_said_by_how_many_tenants(self):
         self.assertIn("TPC-DS queries one after the other. They need", report.how(result()))
         self.assertIn("by 3 tenants at once, each of whom runs them all.", report.how(result(tenants=3)))

@@ -4,11 +4,13 @@ import java.nio.file.{Files, Path}
 import java.time.Instant
 
 import scala.collection.concurrent.TrieMap
+import scala.jdk.CollectionConverters._
 
 import jdk.jfr.Recording
 import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.apache.spark.sql.{Row, SparkSession}
 
+import io.oap.common.OapConfig
 import io.oap.spark.CacheControl
 import io.oap.tpcds.{Circumstances, DataFolder, FileReads, Progress, Queries, Systems, TpcdsTable}
 import io.oap.tpcds.cluster.{Application, Held}
@@ -65,14 +67,19 @@ final class SystemApplication(
     tables.foreach(table => session.sql(s"CACHE $howLong TABLE ${table.name}"))
   }
 
-  /** Facts for the result. */
-  def circumstances(revision: String): Circumstances = Circumstances.now(
-    session,
-    Map[String, Any](
-      "revision" -> revision,
-      "executors" -> executors,
-      "layout" -> new DataFolder(plan.data, plan.scale).layout(session).words),
-    plan.data)
+  /** Facts for the result, of all systems: what OAP does where a system's settings say nothing. */
+  def circumstances(revision: String): Circumstances = {
+    val now = Circumstances.now(
+      session,
+      Map[String, Any](
+        "revision" -> revision,
+        "executors" -> executors,
+        "layout" -> new DataFolder(plan.data, plan.scale).layout(session).words),
+      plan.data)
+    val defaults = OapConfig.ALL.asScala.map(entry => entry.key -> entry.defaultText)
+      .filter { case (_, text) => text.nonEmpty }
+    now.copy(configuration = defaults.toMap ++ (now.configuration -- system.settings.keys))
+  }
 
   /** All files of the tables that the queries read. */
   def fileBytes: Long = {

@@ -9,6 +9,7 @@ import scala.sys.process.Process
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.oap.common.OapConfig
 import io.oap.tpcds.{DataFolder, Options, Progress}
 
 /** Whole runs on tiny data: applications one after the other, what is recorded, going on later. */
@@ -238,6 +239,10 @@ class ExperimentSuite extends AnyFunSuite with BeforeAndAfterAll {
   test("what was asked for is recorded") {
     val trace = root.resolve("traces")
     val whole = run(plan(system("o", "oap")), "traced", trace.toString)
+    val configuration = whole.circumstances.configuration
+    assert(configuration("spark.oap.pool.policy") == OapConfig.POOL_POLICY.defaultText)
+    val sizes = whole.systems.map(_.settings("spark.oap.pool.size"))
+    assert(!sizes.contains(configuration("spark.oap.pool.size")), "that is one system's own")
     val recording = trace.resolve("o-1.jfr")
     val time = Files.getLastModifiedTime(recording)
     new ResultFile(root.resolve("traced")).write(whole.copy(rounds = whole.rounds.dropRight(1)))
