@@ -47,7 +47,8 @@ build_oap() {
     sources+=("$OAP_ROOT/native")
   fi
   if [[ -e "$stamp" && -e "$(tpcds_jar)" && -e "$(oap_jar)" &&
-    -z "$(find "${sources[@]}" -type f -newer "$stamp" -print -quit)" ]]; then
+    -z "$(find "${sources[@]}" -path "$OAP_ROOT/native/target" -prune -o \
+      -type f -newer "$stamp" -print -quit)" ]]; then
     return
   fi
   echo "building ..." >&2
