@@ -7,7 +7,6 @@ import java.nio.file.Files
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.fs.{FileStatus, Path, RawLocalFileSystem}
-import org.apache.parquet.column.Encoding
 import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.metadata.{BlockMetaData, CompressionCodecName}
 import org.apache.parquet.hadoop.util.HadoopInputFile
@@ -17,9 +16,6 @@ import io.oap.tpcds.storage.StorageClass
 /** Generation into another file system than this machine's, and in another layout than Spark's. */
 class DataElsewhereSuite extends SparkContextSuite {
   private val Small = ParquetLayout("zstd", dictionary = false, 1L << 20)
-
-  private def tables(names: String*): Seq[TpcdsTable] =
-    TpcdsTable.All.filter(t => names.contains(t.name))
 
   override def beforeAll(): Unit = {
     super.beforeAll()
@@ -42,7 +38,7 @@ class DataElsewhereSuite extends SparkContextSuite {
   private def assertSmall(groups: Seq[BlockMetaData]): Unit =
     for (column <- groups.flatMap(_.getColumns.asScala)) {
       assert(column.getCodec == CompressionCodecName.ZSTD)
-      assert(!column.getEncodings.contains(Encoding.RLE_DICTIONARY))
+      assert(column.getEncodings.asScala.forall(!_.usesDictionary))
       assert(!column.hasDictionaryPage)
     }
 

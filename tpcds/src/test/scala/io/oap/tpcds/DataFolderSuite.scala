@@ -9,8 +9,6 @@ import io.oap.tpcds.storage.{Pace, StorageClass}
 class DataFolderSuite extends SparkContextSuite {
   private lazy val folder = new DataFolder(root.toString, Scale)
   private def scaleFolder = root.resolve("sf0.01")
-  private def tables(names: String*): Seq[TpcdsTable] =
-    TpcdsTable.All.filter(t => names.contains(t.name))
 
   test("a registered table gives the generator's rows, and reading it is counted") {
     val all = tables("household_demographics", "item")

@@ -17,6 +17,9 @@ abstract class SparkContextSuite extends AnyFunSuite with BeforeAndAfterAll {
 
   protected def spark: SparkSession = systems.sparkAlone
 
+  protected def tables(names: String*): Seq[TpcdsTable] =
+    TpcdsTable.All.filter(t => names.contains(t.name))
+
   private val properties = Map(
     "spark.master" -> "local[2]",
     "spark.ui.enabled" -> "false",
