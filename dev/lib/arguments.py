@@ -16,7 +16,7 @@ def number(least, most):
     """Makes the kind of whole numbers in these bounds."""
 
     def parse(text):
-        if not re.fullmatch(r"[0-9]{1,6}", text) or not least <= int(text) <= most:
+        if not re.fullmatch(r"[0-9]{1,10}", text) or not least <= int(text) <= most:
             raise argparse.ArgumentTypeError(f"'{text}' is no number from {least} to {most}")
         return int(text)
 

@@ -96,8 +96,9 @@ def _add_generation(add):
     add("--codec", choices=CODECS, default="snappy", help="compression (default snappy)")
     add("--plain", action="store_true", help="plain encoding: no dictionaries")
     add("--row-group-size", type=size, default="128m", metavar="SIZE",
-        help="most bytes of a row group; a file has half a million rows, so that larger ones than "
-        "these never come out (default 128m)")
+        help="most bytes of a row group before compression (default 128m)")
+    add("--file-rows", type=number(1000, 1000000000), default=500000, metavar="N",
+        help="rows of a file, about; a row group has no more: for large ones say more (default 500000)")
 
 
 def _add_measurement(add, name):
@@ -265,6 +266,7 @@ def request(asked, words, root):
                 "codec": asked.codec,
                 "dictionary": not asked.plain,
                 "rowGroupBytes": _bytes(asked.row_group_size),
+                "fileRows": asked.file_rows,
             },
         }
     _check(asked, root)

@@ -35,6 +35,7 @@ class Options(unittest.TestCase):
         for words, named in (
             ("generate --scale 0", "argument --scale: '0'"),
             ("generate --tables store_sales,foo", "argument --tables: 'foo'"),
+            ("generate --file-rows 999", "argument --file-rows: '999' is no number from 1000 to"),
             ("run --queries q52,52", "argument --queries: '52'"),
             ("run --storage tape", "argument --storage: 'tape'"),
             ("run --storage device:4", "argument --storage: '4' is no size"),
@@ -57,6 +58,13 @@ class Options(unittest.TestCase):
             ("matrix memory --system a=oap,pool.size=1m", "--memory says the pool of a"),
         ):
             self.assertIn(named, self.rejected(*words.split()), words)
+
+    def test_layouts(self):
+        self.assertEqual(told("generate")["layout"], {
+            "codec": "snappy", "dictionary": True, "rowGroupBytes": 128 << 20, "fileRows": 500000})
+        asked = "--codec zstd --plain --row-group-size 1g --file-rows 20000000"
+        self.assertEqual(told("generate", *asked.split())["layout"], {
+            "codec": "zstd", "dictionary": False, "rowGroupBytes": 1 << 30, "fileRows": 20000000})
 
     def test_matrices(self):
         plan = told("matrix", "memory")["plan"]

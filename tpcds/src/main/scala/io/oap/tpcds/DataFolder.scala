@@ -137,7 +137,7 @@ final class DataFolder(root: String, val scale: Double) {
       layout: ParquetLayout) {
     private val target = folderOf(table, laidOut)
     private val beside = target.suffix(".unfinished")
-    private val chunks = table.chunks(scale)
+    private val chunks = table.chunks(scale, layout.fileRows)
     private val fs = target.getFileSystem(spark.sparkContext.hadoopConfiguration)
 
     val step = s"generating ${target.getName}"

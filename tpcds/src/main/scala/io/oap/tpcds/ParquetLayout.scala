@@ -13,8 +13,13 @@ import org.apache.hadoop.fs.Path
  * @param codec compression, as Spark names it
  * @param dictionary whether columns may have dictionaries; plain encoding otherwise
  * @param rowGroupBytes bytes of a row group before compression, at most
+ * @param fileRows rows of a file, about; no row group has more
  */
-final case class ParquetLayout(codec: String, dictionary: Boolean, rowGroupBytes: Long) {
+final case class ParquetLayout(
+    codec: String,
+    dictionary: Boolean,
+    rowGroupBytes: Long,
+    fileRows: Long) {
 
   def writeOptions: Map[String, String] = Map(
     "compression" -> codec,
@@ -44,13 +49,14 @@ final case class ParquetLayout(codec: String, dictionary: Boolean, rowGroupBytes
   }
 
   def words: String = s"codec $codec, ${if (dictionary) "dictionaries" else "plain encoding"}, " +
-    s"row groups of up to $rowGroupBytes bytes"
+    s"row groups of up to $rowGroupBytes bytes, files of about $fileRows rows"
 }
 
 object ParquetLayout {
 
-  /** Spark's and Parquet's own. */
-  val Default: ParquetLayout = ParquetLayout("snappy", dictionary = true, 128L << 20)
+  /** Spark's and Parquet's own, in files of 24 MB of store_sales. */
+  val Default: ParquetLayout =
+    ParquetLayout("snappy", dictionary = true, 128L << 20, fileRows = 500000)
 
   private def fileIn(folder: Path): Path = new Path(folder, "_layout.json")
 

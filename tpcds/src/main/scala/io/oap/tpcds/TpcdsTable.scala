@@ -54,12 +54,14 @@ final case class TpcdsTable private (table: Table) {
     if (!LinesPerUnit.contains(name)) Some(units(scale)) else SpecifiedRows.get((name, scale))
 
   /**
-   * How many chunks the table is generated in, each one task and one file. It depends on the scale
-   * only, never on the machine, so that the same files come out everywhere.
+   * How many chunks the table is generated in, each one task and one file. It never depends on the
+   * machine, so that the same files come out everywhere.
+   *
+   * @param chunkRows rows of a chunk, about
    */
-  def chunks(scale: Double): Int = {
+  def chunks(scale: Double, chunkRows: Long): Int = {
     val lines = units(scale) * LinesPerUnit.getOrElse(name, 1)
-    if (table.keepsHistory()) 1 else math.max(1, math.ceil(lines / RowsPerChunk).toInt)
+    if (table.keepsHistory()) 1 else math.max(1, math.ceil(lines / chunkRows.toDouble).toInt)
   }
 
   /**
@@ -97,8 +99,6 @@ final case class TpcdsTable private (table: Table) {
 }
 
 object TpcdsTable {
-
-  private val RowsPerChunk = 500000.0
 
   private val PartitionColumns = Map(
     "store_sales" -> "ss_sold_date_sk",

@@ -15,7 +15,7 @@ import io.oap.tpcds.storage.StorageClass
 
 /** Generation into another file system than this machine's, and in another layout than Spark's. */
 class DataElsewhereSuite extends SparkContextSuite {
-  private val Small = ParquetLayout("zstd", dictionary = false, 1L << 20)
+  private val Small = ParquetLayout("zstd", dictionary = false, 1L << 20, fileRows = 50000)
 
   override def beforeAll(): Unit = {
     super.beforeAll()
@@ -23,36 +23,39 @@ class DataElsewhereSuite extends SparkContextSuite {
       .setClass("fs.elsewhere.impl", classOf[Elsewhere], classOf[RawLocalFileSystem])
   }
 
-  private def rowGroups(folder: Path): Seq[BlockMetaData] = {
+  /** Row groups of each file of a table. */
+  private def rowGroups(folder: Path): Seq[Seq[BlockMetaData]] = {
     val conf = spark.sparkContext.hadoopConfiguration
     val files = folder.getFileSystem(conf).listStatus(folder).map(_.getPath)
       .filter(_.getName.endsWith(".parquet"))
     assert(files.nonEmpty)
-    files.toSeq.flatMap { file =>
+    files.toSeq.map { file =>
       val reader = ParquetFileReader.open(HadoopInputFile.fromPath(file, conf))
       try reader.getFooter.getBlocks.asScala.toSeq
       finally reader.close()
     }
   }
 
-  private def assertSmall(groups: Seq[BlockMetaData]): Unit =
-    for (column <- groups.flatMap(_.getColumns.asScala)) {
+  private def assertSmall(files: Seq[Seq[BlockMetaData]]): Unit =
+    for (column <- files.flatten.flatMap(_.getColumns.asScala)) {
       assert(column.getCodec == CompressionCodecName.ZSTD)
       assert(column.getEncodings.asScala.forall(!_.usesDictionary))
       assert(!column.hasDictionaryPage)
     }
 
-  test("codec, encoding and row groups are in the files, and the folder keeps to them") {
+  test(
+    "codec, encoding, row groups and rows of a file are as asked, and the folder keeps to them") {
     val folder = new DataFolder(root.resolve("small").toString, Scale)
     // Of a generation that was killed before it had said how it writes.
     Files.createDirectories(root.resolve("small/sf0.01"))
     Files.writeString(root.resolve("small/sf0.01/_layout.json.unfinished"), "{")
     folder.complete(spark, tables("time_dim"), partitioned = false, Small, silent)
     val there = new Path(root.resolve("small/sf0.01").toUri)
-    val groups = rowGroups(new Path(there, "time_dim"))
-    assert(groups.size > 2)
-    assert(groups.forall(_.getTotalByteSize < 2 * Small.rowGroupBytes))
-    assertSmall(groups)
+    val files = rowGroups(new Path(there, "time_dim"))
+    assert(files.map(_.map(_.getRowCount).sum) == Seq(43200, 43200))
+    assert(files.forall(_.size > 2))
+    assert(files.flatten.forall(_.getTotalByteSize < 2 * Small.rowGroupBytes))
+    assertSmall(files)
 
     assert(folder.layout(spark) == Small)
     folder.complete(spark, tables("store"), partitioned = false, silent)

@@ -51,7 +51,7 @@ class TpcdsTableSuite extends AnyFunSuite {
 
   test("a table whose rows depend on earlier ones is never divided") {
     intercept[IllegalArgumentException](table("item").rows(Scale, 1, 2))
-    assert(table("item").chunks(1000) == 1)
+    assert(table("item").chunks(1000, 1000) == 1)
   }
 
   test("fact tables have a partitioned layout, by the key of a date") {
@@ -68,10 +68,11 @@ class TpcdsTableSuite extends AnyFunSuite {
       assert(table.fileSchema.names.contains(column) && column.endsWith("_date_sk"))
   }
 
-  test("the number of chunks grows with the scale") {
-    assert(table("store_sales").chunks(1) == 6)
-    assert(table("store_sales").chunks(10) == 58)
-    assert(table("store").chunks(1) == 1)
+  test("the number of chunks grows with the scale, and is less when chunks are larger") {
+    assert(table("store_sales").chunks(1, 500000) == 6)
+    assert(table("store_sales").chunks(10, 500000) == 58)
+    assert(table("store_sales").chunks(10, 4000000) == 8)
+    assert(table("store").chunks(1, 500000) == 1)
   }
 
   test("CHAR values are filled up, VARCHAR values are not") {

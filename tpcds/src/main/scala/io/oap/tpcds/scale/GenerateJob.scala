@@ -20,11 +20,10 @@ final case class GenerateOptions(
 object GenerateJob {
 
   def main(arguments: Array[String]): Unit = Job.exit {
-    generate(Json.read(arguments.head, classOf[GenerateOptions]))
+    generate(Json.read(arguments.head, classOf[GenerateOptions]), Progress.ofTerminal())
   }
 
-  private def generate(options: GenerateOptions): Int = {
-    val progress = Progress.ofTerminal()
+  private[scale] def generate(options: GenerateOptions, progress: Progress): Int = {
     val spark = Systems.start().sparkAlone
     val tables =
       TpcdsTable.All.filter(t => options.tables.isEmpty || options.tables.contains(t.name))
