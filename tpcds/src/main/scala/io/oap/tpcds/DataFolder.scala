@@ -85,7 +85,7 @@ final class DataFolder(root: String, val scale: Double) {
     }
     if (missing.nonEmpty) {
       val cores = spark.sparkContext.defaultParallelism
-      progress.say(f"generated ${missing.size} tables in $seconds%.0f s: $folder")
+      progress.say(f"generated ${DataFolder.tables(missing.size)} in $seconds%.0f s: $folder")
       progress.say(
         f"${written.rows}%,d rows, ${written.bytes / 1e6}%.0f MB; each of $cores cores " +
           f"made ${written.rows / seconds / cores}%,.0f rows and " +
@@ -145,8 +145,9 @@ final class DataFolder(root: String, val scale: Double) {
     /** Spark tasks of this job: with partitions, one half generates and the other writes. */
     val tasks: Int = if (laidOut) 2 * chunks else chunks
 
-    /** @param report called again and again with the number of finished tasks */
+    /** @param report called at the start and again and again with the number of finished tasks */
     def run(report: Int => Unit): DataFolder.Written = {
+      report(0)
       fs.delete(beside, true)
       val thread = Executors.newSingleThreadExecutor()
       try {
@@ -211,6 +212,9 @@ object DataFolder {
     case Url() => new Path(root)
     case _ => new Path("file://" + LocalPath.of(root).toAbsolutePath.normalize)
   }
+
+  /** How many tables, in words. */
+  private[tpcds] def tables(count: Int): String = if (count == 1) "1 table" else s"$count tables"
 
   /** 1 rather than 1.0. */
   def scaleName(scale: Double): String =

@@ -29,8 +29,8 @@ object GenerateJob {
       TpcdsTable.All.filter(t => options.tables.isEmpty || options.tables.contains(t.name))
     val folder = new DataFolder(options.data, options.scale)
     folder.complete(spark, tables, options.partitioned, options.layout, progress)
-    progress.say(s"${tables.size} tables are there, ${options.layout.words}; " +
-      "their numbers of rows are those of TPC-DS where it says how many.")
+    progress.say(s"complete: ${DataFolder.tables(tables.size)}, ${options.layout.words}; " +
+      "rows counted against TPC-DS where it says how many.")
     0
   }
 }

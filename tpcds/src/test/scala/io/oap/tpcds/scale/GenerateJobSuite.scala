@@ -32,17 +32,17 @@ class GenerateJobSuite extends SparkContextSuite {
     assert(new DataFolder(root.toString, Scale).layout(spark) == layout)
     assert(said.take(2) == Seq("generating ship_mode", "generating web_returns"))
     assert(said.exists(_.startsWith("generated 2 tables in ")))
-    assert(said.last.startsWith(s"2 tables are there, ${layout.words}; "))
+    assert(said.last.startsWith(s"complete: 2 tables, ${layout.words}; "))
 
     // ship_mode has no date to be partitioned by.
     val more = generate(Seq("ship_mode", "web_returns"), partitioned = true)
     assert(folders == Set("ship_mode", "web_returns", "web_returns_by_wr_returned_date_sk"))
     assert(more.head == "generating web_returns_by_wr_returned_date_sk")
-    assert(generate(Seq("ship_mode")).map(_.take(18)) == Seq("1 tables are there"))
+    assert(generate(Seq("ship_mode")).map(_.take(17)) == Seq("complete: 1 table"))
   }
 
   test("all 24 where none is named") {
-    assert(generate(Nil).last.startsWith("24 tables are there, "))
+    assert(generate(Nil).last.startsWith("complete: 24 tables, "))
     assert(folders.count(!_.contains("_by_")) == 24)
     assert(spark.read.parquet(root.resolve("sf0.01/reason").toString).count() == 1)
   }
