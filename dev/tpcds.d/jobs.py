@@ -135,6 +135,9 @@ def _add_measurement(add, name):
     else:
         add("--needed", type=size, metavar="SIZE",
             help="bytes that the queries need, where no pool can hold all to measure them")
+        add("--representation", choices=("encoded", "vector"), default="encoded",
+            help="how all pools keep chunks, so that all need as many bytes: as in the files, or in their "
+            "vector form (default encoded)")
     if name != "matrix":
         tenants = 9 if name == "scenario" else 1
         add("--tenants", type=number(1, 1000), default=tenants, metavar="N",
@@ -222,6 +225,8 @@ def systems(asked):
     for one in found:
         if asked.command == "matrix" and "spark.oap.pool.size" in one["settings"]:
             sys.exit(f"dev/tpcds matrix: error: --memory says the pool of {one['name']}")
+        if asked.command == "matrix" and "spark.oap.cache.representation" in one["settings"]:
+            sys.exit(f"dev/tpcds matrix: error: --representation says how {one['name']} keeps chunks")
         if asked.command == "run" and one["kind"] == "oap":
             one["settings"] = {"spark.oap.pool.size": asked.pool_size, **one["settings"]}
     called = [one["name"] for one in found]
@@ -288,6 +293,7 @@ def request(asked, words, root):
             "deal": scenario or run and asked.deal,
             "sweep": {"table": asked.sweep, "every": asked.sweep_every} if run and asked.sweep else None,
             "needed": _bytes(asked.needed) if getattr(asked, "needed", None) else 0,
+            "representation": getattr(asked, "representation", ""),
             "matrix": _matrix(asked),
             "seed": _seed(asked),
         },

@@ -56,6 +56,8 @@ class Options(unittest.TestCase):
             ("matrix memory --memory 0.5,1/2", "says a number twice"),
             ("matrix memory --tenants 2", "unrecognized arguments: --tenants 2"),
             ("matrix memory --system a=oap,pool.size=1m", "--memory says the pool of a"),
+            ("matrix load --system a=oap,cache.representation=auto", "--representation says how a keeps"),
+            ("scenario fit-none --representation auto", "argument --representation: invalid choice: 'auto'"),
         ):
             self.assertIn(named, self.rejected(*words.split()), words)
 
@@ -103,6 +105,11 @@ class Options(unittest.TestCase):
     def test_needed_bytes_that_are_said(self):
         self.assertEqual(told("scenario", "fit-none", "--needed", "2g")["plan"]["needed"], 2 << 30)
         self.assertEqual(told("scenario", "fit-none")["plan"]["needed"], 0)
+
+    def test_form_of_chunks(self):
+        self.assertEqual(told("scenario", "fit-none")["plan"]["representation"], "encoded")
+        self.assertEqual(told("matrix", "load", "--representation", "vector")["plan"]["representation"], "vector")
+        self.assertEqual(told("run")["plan"]["representation"], "")
 
 
 def limit_or_skip(test, folder, rate):

@@ -45,8 +45,10 @@ final class Experiment(request: RunRequest, progress: Progress) {
       val (needed, executors, slots) = if (plan.needed > 0) asSaid() else measured()
       progress.say(f"The queries need ${needed / 1e6}%.1f MB in the pools of $executors executors.")
       val systems = plan.matrix match {
-        case Some(matrix) => matrix.systems(plan.systems, needed, executors, slots)
-        case None => Scenario.named(plan.scenario).systems(needed, executors)
+        case Some(matrix) =>
+          matrix.systems(plan.systems, needed, executors, slots, plan.representation)
+        case None =>
+          Scenario.named(plan.scenario).systems(needed, executors, plan.representation)
       }
       begin(systems, needed, systems.head)
     }
@@ -66,13 +68,17 @@ final class Experiment(request: RunRequest, progress: Progress) {
     }
   }
 
-  /** A pool takes chunks as they stand in files, so that none needs more than the files have. */
   private def roomForAll(): MeasuredSystem = {
-    val bytes = use(Experiment.Alone)(_.fileBytes) + Experiment.LeastPool
+    val files = use(Experiment.Alone)(_.fileBytes)
+    // A chunk in its vector form may take more than in its file.
+    val chunks = if (plan.representation == "vector") files / 2 * 3 else files
+    val bytes = chunks + Experiment.LeastPool
     Experiment.Alone.copy(
       name = "room-for-all",
       kind = "oap",
-      settings = Map("spark.oap.pool.size" -> bytes.toString, Scenario.AsInFiles))
+      settings = Map(
+        "spark.oap.pool.size" -> bytes.toString,
+        Scenario.Representation -> plan.representation))
   }
 
   private def begin(

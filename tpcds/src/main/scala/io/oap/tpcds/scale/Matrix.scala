@@ -42,28 +42,29 @@ final case class Matrix(
   } yield Cell(pool, load, size, share, math.max(1, math.round(load * slots / share).toInt))
 
   /**
-   * Each system in each cell. Pools take chunks as they stand in files, as they did when it was
-   * measured what the queries need, unless the system says otherwise.
+   * Each system in each cell.
    *
    * @param needed bytes that the queries need
    * @param executors that divide a pool among them
+   * @param representation how pools keep chunks, as they did when it was measured what is needed
    */
   def systems(
       measured: Seq[MeasuredSystem],
       needed: Long,
       executors: Int,
-      slots: Int): Seq[MeasuredSystem] = for {
+      slots: Int,
+      representation: String): Seq[MeasuredSystem] = for {
     cell <- cells(slots)
     system <- measured
   } yield {
     val bytes = Measured.fitting(needed, cell.pool / executors)
-    val (pool, size) =
+    val pool =
       if (system.kind == "oap")
-        (Map(Scenario.AsInFiles), Map("spark.oap.pool.size" -> bytes.toString))
-      else (Map.empty[String, String], Map.empty[String, String])
+        Map(Scenario.Representation -> representation, "spark.oap.pool.size" -> bytes.toString)
+      else Map.empty[String, String]
     system.copy(
       name = s"${system.name} ${label(cell)}",
-      settings = pool ++ system.settings ++ size,
+      settings = system.settings ++ pool,
       cell = Some(cell))
   }
 

@@ -46,6 +46,8 @@ final case class Sweep(table: String, every: Int)
  * @param sweep a table that is read between the queries; its time is no part of theirs
  * @param needed bytes that the queries need, where they are known; 0: a scenario and a matrix measure
  *     them, in a pool that holds all
+ * @param representation how the pools of a scenario and of a matrix keep chunks, a value of
+ *     spark.oap.cache.representation; empty where each system says it
  * @param matrix in all cells of which the systems are measured; then tenants and pools are its own
  * @param seed of the order of systems and of queries
  */
@@ -65,6 +67,7 @@ final case class Plan(
     deal: Boolean,
     sweep: Option[Sweep],
     needed: Long,
+    representation: String,
     matrix: Option[Matrix],
     seed: Long) {
 

@@ -17,15 +17,18 @@ sealed abstract class Scenario(val name: String, val small: Double, val large: D
    *
    * @param needed bytes that the queries need
    * @param executors that divide a pool among them
+   * @param representation how all of them keep chunks, so that they need as many bytes
    */
-  def systems(needed: Long, executors: Int): Seq[MeasuredSystem] = {
+  def systems(needed: Long, executors: Int, representation: String): Seq[MeasuredSystem] = {
     def fitting(share: Double): Long = Measured.fitting(needed, share / executors)
     val (inSmall, inLarge) = (fitting(small), fitting(large))
     val own = Seq(
       Scenario.pool("large", inLarge, Nil),
       Scenario.pool("small-lru", inSmall, Seq(Scenario.Lru)),
       Scenario.pool("small", inSmall, Nil))
-    own ++ more(inLarge)
+    (own ++ more(inLarge)).map { system =>
+      system.copy(settings = system.settings + (Scenario.Representation -> representation))
+    }
   }
 
   /** Systems that only this scenario has. */
@@ -35,14 +38,13 @@ sealed abstract class Scenario(val name: String, val small: Double, val large: D
 object Scenario {
   private val Lru = "spark.oap.pool.policy" -> "lru"
 
-  /** As published, and so that the queries need as many bytes in every pool. */
-  private[scale] val AsInFiles = "spark.oap.cache.representation" -> "encoded"
+  private[scale] val Representation = "spark.oap.cache.representation"
 
   private def pool(name: String, bytes: Long, more: Seq[(String, String)]): MeasuredSystem =
     MeasuredSystem(
       name,
       "oap",
-      (more ++ Seq("spark.oap.pool.size" -> bytes.toString, AsInFiles)).toMap,
+      more.toMap + ("spark.oap.pool.size" -> bytes.toString),
       slowdown = 1,
       medium = "",
       tenants = 0,

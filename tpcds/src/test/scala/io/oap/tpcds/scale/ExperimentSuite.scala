@@ -172,8 +172,11 @@ class ExperimentSuite extends AnyFunSuite with BeforeAndAfterAll {
 
   test("a matrix: each system in each cell, compared within it, tenants pausing") {
     val matrix = Matrix("load", Seq(0.5), Seq(0.5, 1), Seq(0.5), Seq(0.5, 1))
-    val small = plan(system("s", "spark"), system("o", "oap"))
-      .copy(matrix = Some(matrix), queries = Seq("q52", "q42", "q68", "q19"), rounds = 1)
+    val small = plan(system("s", "spark"), system("o", "oap")).copy(
+      matrix = Some(matrix),
+      queries = Seq("q52", "q42", "q68", "q19"),
+      rounds = 1,
+      representation = "vector")
     val result = run(small, "matrix")
     assert(ResultTable.wrong(result).isEmpty)
     assert(result.neededBytes > 0 && result.systems.size == 8)

@@ -26,6 +26,7 @@ private[scale] object MadePlans {
     deal = false,
     sweep = None,
     needed = 0,
+    representation = "encoded",
     matrix = None,
     seed = 3
   )

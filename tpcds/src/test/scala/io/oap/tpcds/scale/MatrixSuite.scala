@@ -32,21 +32,17 @@ class MatrixSuite extends AnyFunSuite {
   }
 
   test("systems have the pool of their cell, and names of their own") {
-    val systems = memory.systems(measured, 100L << 20, 2, 4)
+    val systems = memory.systems(measured, 100L << 20, 2, 4, "vector")
     assert(systems.size == 12 && systems.map(_.name).distinct.size == 12)
     val pools =
       systems.filter(_.kind == "oap").map(_.settings("spark.oap.pool.size").toLong / (1 << 20))
     assert(pools == Seq(54, 54, 54, 25, 25, 25))
     assert(systems.filter(_.kind == "spark").forall(_.settings == Map("k" -> "v")))
-    // What is needed was measured with chunks as in files.
-    val (representation, asInFiles) = Scenario.AsInFiles
-    assert(systems.filter(_.kind == "oap").forall(_.settings(representation) == asInFiles))
-    val vectors = MadePlans.system("v", "oap", Map(representation -> "vector"))
-    assert(memory.systems(Seq(vectors), 100L << 20, 2, 4).forall(
-      _.settings(representation) == "vector"))
+    assert(systems.filter(_.kind == "oap").forall(
+      _.settings("spark.oap.cache.representation") == "vector"))
     assert(systems.forall(_.settings("k") == "v"))
     assert(systems.head.name == "spark pool 1.09, load 1.00")
-    val of = load.systems(measured, 100L << 20, 1, 4)
+    val of = load.systems(measured, 100L << 20, 1, 4, "encoded")
     assert(of.size == 24 && of.map(_.name).distinct.size == 24)
     assert(of.last.name == "oap size 1.00, busy 1.00, load 2.00")
   }

@@ -8,7 +8,7 @@ class ScenarioSuite extends AnyFunSuite {
 
   private def pools(name: String): Map[String, Long] = Scenario
     .named(name)
-    .systems(needed, 1)
+    .systems(needed, 1, "encoded")
     .map(system => system.name -> system.settings("spark.oap.pool.size").toLong)
     .toMap
 
@@ -18,7 +18,7 @@ class ScenarioSuite extends AnyFunSuite {
     assert(all("small-lru") == all("small"))
     assert(all("large") >= needed * 1000 / 613 && all("large") < needed * 1001 / 613)
     assert(all("large-pmem-model") == all("large"))
-    val models = Scenario.named("fit-both").systems(needed, 1).filter(_.medium.nonEmpty)
+    val models = Scenario.named("fit-both").systems(needed, 1, "encoded").filter(_.medium.nonEmpty)
     assert(models.map(_.name) == Seq("large-pmem-model"))
   }
 
@@ -34,18 +34,24 @@ class ScenarioSuite extends AnyFunSuite {
     assert(math.abs(all("large").toDouble / needed - 1000 / 1226.7) < 0.001)
     assert(math.abs(all("small").toDouble / needed - 610 / 1226.7) < 0.001)
     assert(all("large") == all("large-lru") && all("small") == all("small-lru"))
-    for (system <- Scenario.named("fit-none").systems(needed, 1)) {
+    for (system <- Scenario.named("fit-none").systems(needed, 1, "encoded")) {
       val policy = system.settings.get("spark.oap.pool.policy")
       assert(policy == (if (system.name.endsWith("lru")) Some("lru") else None))
     }
   }
 
   test("executors divide a pool among them") {
-    val four = Scenario.named("fit-both").systems(needed, 4)
+    val four = Scenario.named("fit-both").systems(needed, 4, "encoded")
       .map(system => system.name -> system.settings("spark.oap.pool.size").toLong).toMap
     for ((name, whole) <- pools("fit-both")) {
       assert(four(name) * 4 >= whole * 0.999 && four(name) * 4 <= whole * 1.02, name)
     }
+  }
+
+  test("all systems of a scenario keep chunks in the form that is asked for") {
+    for (scenario <- Scenario.All; form <- Seq("encoded", "vector"))
+      assert(scenario.systems(needed, 1, form).forall(
+        _.settings("spark.oap.cache.representation") == form))
   }
 
   private val plan = MadePlans.plan(Seq("a", "b", "c").map(MadePlans.system(_, "spark")))
