@@ -125,21 +125,24 @@ def spark_shell(session):
         session.check(session.start(session.spark("spark-shell"), "log", stdin=typed), "log")
 
 
-def python_script(builder):
+def python_script(builder, *more):
     return "\n".join([
         "from pyspark.sql import SparkSession",
         f"spark = SparkSession.builder{builder}.getOrCreate()",
         f"for text in {statements.on('t')!r}:",
         "    for row in spark.sql(text).collect():",
         "        print(*row)",
+        *more,
         "spark.stop()",
         "",
     ])
 
 
 def pyspark(session):
-    script = session.write("script.py", python_script(""))
-    session.check(session.start(session.spark("spark-submit", script), "log"), "log")
+    script = session.write("script.py", python_script("", *statements.PYTHON_FUNCTION))
+    session.check(
+        session.start(session.spark("spark-submit", script), "log"), "log",
+        [*statements.EXPECTED_ON, statements.EXPECTED_OF_PYTHON_FUNCTION])
 
 
 def free_port():

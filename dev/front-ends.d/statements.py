@@ -73,6 +73,19 @@ EXPECTED_ON = [
 ]
 
 
+# A filter by a function in Python on a partition column, which no listing of files can evaluate.
+PYTHON_FUNCTION = [
+    "from pyspark.sql.functions import udf",
+    "spark.sql('CREATE TABLE parts USING parquet PARTITIONED BY (p) AS '",
+    "          'SELECT id, id % 5 AS p FROM range(1000)')",
+    "is_odd = udf(lambda number: number % 2 == 1, 'boolean')",
+    "odd = spark.table('parts').where(is_odd('p'))",
+    "print('check', 'odd=' + str(odd.count()), sep=':')",
+    "spark.sql('DROP TABLE parts')",
+]
+EXPECTED_OF_PYTHON_FUNCTION = "check:odd=400"
+
+
 def off(table):
     """The same without the cache, in a session of one's own."""
     return [

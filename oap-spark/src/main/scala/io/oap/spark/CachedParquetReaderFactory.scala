@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 import org.apache.spark.sql.execution.WholeStageCodegenExec
-import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
+import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
 import org.apache.spark.sql.execution.datasources.v2.{
   FileDataSourceV2,
@@ -37,7 +37,7 @@ import io.oap.spark.placement.PlacedPartition
  */
 final class CachedParquetReaderFactory(
     parquet: ParquetPartitionReaderFactory,
-    conditions: ScanConditions,
+    conditions: PlannedConditions,
     isV1: Boolean,
     tableRules: TableRules)
     extends PartitionReaderFactory {
@@ -56,7 +56,7 @@ final class CachedParquetReaderFactory(
    */
   private[spark] def warming(isPatient: Boolean): Option[PartitionReaderFactory] =
     if (isVectorized)
-      Some(new WarmReaderFactory(parquet, conditions, settings, tableRules, isPatient))
+      Some(new WarmReaderFactory(parquet, conditions.own, settings, tableRules, isPatient))
     else None
 
   override def supportColumnarReads(partition: InputPartition): Boolean =
@@ -75,14 +75,15 @@ final class CachedParquetReaderFactory(
 
   private def reader[T](partition: InputPartition, uncached: PartitionedFile => PartitionReader[T])(
       open: (SplitReaders, PartitionedFile) => PartitionReader[T]): PartitionReader[T] = {
-    val files = partition.asInstanceOf[FilePartition].files.iterator
+    val files = JoinedPartition.filesOf(partition)
     val counters = new CacheCounters
     val cache: Option[ColumnCache] =
       if (isVectorized)
-        ExecutorCache.get().map(CachedParquetReaderFactory.inRole(_, partition, tableRules))
+        ExecutorCache.get().map(CachedParquetReaderFactory.inRole(_, files, tableRules))
       else None
-    if (CachedParquetReaderFactory.isAstray(partition)) counters.runElsewhere()
-    val splits = cache.map(new SplitReaders(parquet, settings, conditions, _, counters))
+    if (CachedParquetReaderFactory.isAstray(files)) counters.runElsewhere()
+    val splits =
+      cache.map(new SplitReaders(parquet, settings, conditions.of(partition), _, counters))
     val buildReader: PartitionedFile => PartitionReader[T] = splits match {
       case Some(readers) =>
         file =>
@@ -90,7 +91,10 @@ final class CachedParquetReaderFactory(
           catch { case _: EncryptedFileException => uncached(file) }
       case None => uncached
     }
-    val reader = new FilePartitionReader[T](files, failingOnMissing(buildReader), parquet.options)
+    val reader = new FilePartitionReader[T](
+      files.files.iterator,
+      failingOnMissing(buildReader),
+      parquet.options)
     new MeteredReader(reader, splits, counters)
   }
 

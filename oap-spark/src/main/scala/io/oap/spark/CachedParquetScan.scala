@@ -5,11 +5,10 @@ import org.apache.spark.sql.catalyst.expressions.{
   EqualNullSafe,
   EqualTo,
   Expression,
-  InSet
+  PythonUDF
 }
-import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
-import org.apache.spark.sql.catalyst.util.{TypeUtils, UnsafeRowUtils}
-import org.apache.spark.sql.connector.expressions.{Expressions, Literal, NamedReference}
+import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
+import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference}
 import org.apache.spark.sql.connector.expressions.aggregate.Aggregation
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.metric.CustomMetric
@@ -43,6 +42,17 @@ final class CachedParquetScanBuilder(
       parquet.options) {
   override def build(): ParquetScan =
     new CachedParquetScan(super.build(), statistics, offered, tableRules)
+
+  /**
+   * Spark's builder takes every condition on nothing but partition columns for one that the listing
+   * of files evaluates, and keeps it to itself. Python functions can be evaluated only by an operator
+   * of their own, and a condition on no column at all is left out where there are no partitions.
+   */
+  override def pushFilters(filters: Seq[Expression]): Seq[Expression] = {
+    val (listed, others) =
+      filters.partition(f => f.references.nonEmpty && !f.exists(_.isInstanceOf[PythonUDF]))
+    super.pushFilters(listed) ++ others
+  }
 
   /**
    * Spark alone pushes no aggregate into a V1 relation. Where it does, it takes the statistics of a
@@ -93,9 +103,12 @@ final class CachedParquetScan(
     )
     with SupportsRuntimeV2Filtering {
 
-  // Spark sets these before it plans the filtered partitions; they are not part of the scan's
-  // identity, since Spark compares runtime filters by itself.
-  @volatile private var runtimePredicates = Seq.empty[Predicate]
+  // Spark tells them right before it plans the partitions that they filter, on the same thread.
+  @transient private val told = new ThreadLocal[Seq[Predicate]]
+
+  // Of the last planning with join keys, and its number. They are not part of the scan's identity,
+  // since Spark compares runtime filters by itself.
+  @volatile private var lastJoined: Option[(Long, RuntimeFilters)] = None
 
   override def filterAttributes(): Array[NamedReference] =
     if (pushedAggregate.isDefined) Array.empty
@@ -116,18 +129,36 @@ final class CachedParquetScan(
     case _ => false
   }
 
-  override def filter(predicates: Array[Predicate]): Unit =
-    runtimePredicates = predicates.toSeq
+  override def filter(predicates: Array[Predicate]): Unit = told.set(predicates.toSeq)
 
   override def planInputPartitions(): Array[InputPartition] = {
-    val filters = runtimePredicates.flatMap(partitionFilter)
-    if (runtimePredicates.exists(matchesNothing)) Array.empty
-    else if (filters.isEmpty) placed(super.planInputPartitions())
-    else placed(parquet.copy(partitionFilters = partitionFilters ++ filters).planInputPartitions())
+    val filters = runtimeFilters(Option(told.get).getOrElse(Nil))
+    told.remove()
+    val partitions =
+      if (filters.matchNothing) Array.empty[InputPartition]
+      else placed(narrowed(filters.onPartitions), dropsRows(filters))
+    if (filters.isOnData) joined(partitions, filters) else partitions
+  }
+
+  private def runtimeFilters(predicates: Seq[Predicate]): RuntimeFilters =
+    new RuntimeFilters(predicates, readDataSchema, fileIndex.partitionSchema, conf.resolver)
+
+  private def narrowed(filters: Seq[Expression]): Array[InputPartition] =
+    if (filters.isEmpty) super.planInputPartitions()
+    else parquet.copy(partitionFilters = partitionFilters ++ filters).planInputPartitions()
+
+  private def joined(
+      partitions: Array[InputPartition],
+      filters: RuntimeFilters): Array[InputPartition] = {
+    val planning = JoinedPartition.newPlanning()
+    lastJoined = Some(planning -> filters)
+    partitions.map(one => new JoinedPartition(JoinedPartition.filesOf(one), planning))
   }
 
   /** The partitions where their chunks are, if there is a choice, and as large as they should be. */
-  private def placed(partitions: Array[InputPartition]): Array[InputPartition] = {
+  private def placed(
+      partitions: Array[InputPartition],
+      dropsRows: Boolean): Array[InputPartition] = {
     val context = sparkSession.sparkContext
     val files = partitions.toSeq.collect { case files: FilePartition => files }
     val mayBeDivided = tableRules.isPlaced && pushedAggregate.isEmpty && files.nonEmpty
@@ -172,34 +203,8 @@ final class CachedParquetScan(
     dropsRows)
 
   /** Whether the scan drops rows without a join key. */
-  private def dropsRows: Boolean =
-    ParquetUtils.isBatchReadSupportedForSchema(conf, readSchema()) &&
-      joinKeys.exists(rowFilter(_).isDefined)
-
-  private def matchesNothing(predicate: Predicate): Boolean = predicate match {
-    case In(_, values) => values.forall(_.value() == null)
-    case _ => false
-  }
-
-  /** An IN predicate on a partition column as the expression that file listing takes. */
-  private def partitionFilter(predicate: Predicate): Option[Expression] = predicate match {
-    case In(name, values) =>
-      toAttributes(fileIndex.partitionSchema)
-        .find(a => conf.resolver(a.name, name))
-        .map(InSet(_, values.map(_.value()).toSet[Any]))
-    case _ => None
-  }
-
-  private object In {
-    def unapply(predicate: Predicate): Option[(String, Seq[Literal[_]])] =
-      predicate.children().toSeq match {
-        case (column: NamedReference) +: values
-            if predicate.name() == "IN" && column.fieldNames().length == 1 =>
-          val literals = values.collect { case literal: Literal[_] => literal }
-          if (literals.size == values.size) Some(column.fieldNames().head -> literals) else None
-        case _ => None
-      }
-  }
+  private def dropsRows(filters: RuntimeFilters): Boolean =
+    ParquetUtils.isBatchReadSupportedForSchema(conf, readSchema()) && filters.rows.nonEmpty
 
   override def createReaderFactory(): PartitionReaderFactory =
     super.createReaderFactory() match {
@@ -208,40 +213,22 @@ final class CachedParquetScan(
       case readers => readers
     }
 
-  private def conditions: ScanConditions =
-    ScanConditions(
-      joinKeys.flatMap(bounded).flatMap(SparkInternals.toFilter(_)).toArray,
-      RowFilter.needed(staticRowFilters ++ joinKeys.flatMap(rowFilter)))
+  private def conditions: PlannedConditions = {
+    val own = ScanConditions(Array.empty, RowFilter.needed(staticRowFilters))
+    lastJoined.fold(PlannedConditions(own, 0, own)) { case (planning, filters) =>
+      val joined =
+        ScanConditions(rowGroupFilters(filters), RowFilter.needed(staticRowFilters ++ filters.rows))
+      PlannedConditions(own, planning, joined)
+    }
+  }
 
-  /** The IN predicates on data columns. */
-  private def joinKeys: Seq[Predicate] =
-    runtimePredicates.filter(In.unapply(_).exists { case (name, _) =>
-      readDataSchema.exists(f => conf.resolver(f.name, name))
-    })
+  /** None where columns are found by their ids: Parquet's filters find them by their names. */
+  private def rowGroupFilters(filters: RuntimeFilters): Array[Filter] =
+    if (conf.parquetFieldIdReadEnabled && ParquetUtils.hasFieldIds(readDataSchema)) Array.empty
+    else filters.rowGroups
 
   private def staticRowFilters: Seq[RowFilter] =
     if (conf.parquetFilterPushDown) RowFilter.of(dataFilters) else Nil
-
-  /** An IN predicate on a data column as a condition on its rows. */
-  private def rowFilter(predicate: Predicate): Option[RowFilter] = predicate match {
-    case In(name, values) =>
-      readDataSchema
-        .find(field => conf.resolver(field.name, name))
-        .flatMap(field => RowFilter.oneOf(field.name, field.dataType, values.map(_.value())))
-    case _ => None
-  }
-
-  /** Row groups are ruled out by minimum and maximum: of many keys only the ends matter. */
-  private def bounded(predicate: Predicate): Seq[Predicate] = predicate match {
-    case In(_, values) if values.size > CachedParquetScan.MaxKeysSent =>
-      val column = predicate.children().head
-      val ordering = TypeUtils.getInterpretedOrdering(values.head.dataType())
-      val keys = values.filter(_.value() != null)
-      Seq(
-        new Predicate(">=", Array(column, keys.minBy[Any](_.value())(ordering))),
-        new Predicate("<=", Array(column, keys.maxBy[Any](_.value())(ordering))))
-    case other => Seq(other)
-  }
 
   override def columnarSupportMode(): ColumnarSupportMode =
     // Known without listing files, which is what Spark would do to ask each partition.
@@ -305,9 +292,6 @@ private object CachedParquetScan {
     case And(left, right) => conjuncts(left) ++ conjuncts(right)
     case other => Seq(other)
   }
-
-  /** Join keys that go to the tasks one by one. */
-  val MaxKeysSent = 1000
 
   /**
    * Whether values that join are also the same to Parquet's statistics. Strings of most collations

@@ -1,13 +1,23 @@
 package io.oap.spark
 
-import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
+import org.apache.spark.sql.{classic, functions, DataFrame}
+import org.apache.spark.sql.catalyst.expressions.{
+  Add,
+  And,
+  Expression,
+  GreaterThan,
+  Literal,
+  PythonUDF
+}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, Exchange, ReusedExchangeExec}
 import org.apache.spark.sql.execution.joins.BaseJoinExec
+import org.apache.spark.sql.execution.python.BatchEvalPythonExec
+import org.apache.spark.sql.types.BooleanType
 
 /** Plans with the cache are no worse than plans without it. */
 class PlanSuite extends CacheSuite {
@@ -274,6 +284,26 @@ class PlanSuite extends CacheSuite {
         "WHERE k.use = 1"
       assertSameRows(sql(query))
       assert(sql(query).head().getLong(0) === 2000, query)
+    }
+  }
+
+  test("a condition that the listing of files cannot evaluate stays above the scan") {
+    val never = functions.udf(() => false)
+    assert(assertSameOutcome(spark.table("fact").filter(never())) === Right(Nil))
+    assert(assertSameOutcome(spark.table("fact_p").filter(never() || never())) === Right(Nil))
+
+    // Spark needs a Python to run one: how it is planned shows who evaluates what.
+    val table = spark.table("fact_p").queryExecution.analyzed
+    def attribute(name: String): Expression = table.output.find(_.name == name).get
+    def odd(argument: Expression): Expression =
+      PythonUDF("odd", null, BooleanType, Seq(argument), 100, udfDeterministic = true)
+    val (p, k) = (attribute("p"), attribute("k"))
+    for (condition <- Seq(odd(p), And(odd(p), GreaterThan(p, Literal(3))), odd(Add(p, k)))) {
+      val plan = spark.asInstanceOf[classic.SparkSession].sessionState
+        .executePlan(Filter(condition, table)).sparkPlan
+      assert(plan.exists(_.isInstanceOf[BatchScanExec]), plan)
+      assert(plan.collect { case python: BatchEvalPythonExec => python.udfs.size } === Seq(1), plan)
+      assert(plan.exists(_.isInstanceOf[FilterExec]), plan)
     }
   }
 }
