@@ -65,6 +65,11 @@ public final class VectorChunks {
     }
   }
 
+  /** Drops a vector chunk that cannot be read: in time another one is made. */
+  public void drop(ChunkKey key) {
+    chunks.drop(key);
+  }
+
   /**
    * Counts a vector chunk that a reader has taken as asked for.
    *

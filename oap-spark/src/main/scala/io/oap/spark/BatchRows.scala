@@ -1,5 +1,6 @@
 package io.oap.spark
 
+import org.apache.spark.SparkException
 import org.apache.spark.sql.execution.datasources.parquet.VectorizedParquetRecordReader
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
@@ -153,7 +154,7 @@ private final class MixedRows(
   private def advance(): Boolean = {
     val found = zones.advance()
     if (found != reader.nextBatch() || found && reader.resultBatch().numRows != zones.rows) {
-      throw new IllegalStateException(
+      throw SparkException.internalError(
         s"Parquet's reader is not at zone ${zones.currentZone} of the row group")
     }
     if (found) {

@@ -20,7 +20,12 @@ import org.apache.spark.sql.internal.SQLConf
 private final case class FileCalendar(
     dates: RebaseSpec,
     int96: RebaseSpec,
-    int96Zone: Option[ZoneId])
+    int96Zone: Option[ZoneId]) {
+
+  /** All of it in words: what a file does not say of its zone is this process's. */
+  def text: String =
+    s"${dates.mode} ${dates.timeZone} ${int96.mode} ${int96.timeZone} ${int96Zone.getOrElse("")}"
+}
 
 private object FileCalendar {
   def of(file: FileMetaData, settings: ReadSettings, hadoopConf: Configuration): FileCalendar = {

@@ -63,6 +63,7 @@ private final class Promotion(
         encoders.foreach { case (chunk, encoder) =>
           zone.add(batch.column(chunk.column), chunk.form, rows, encoder)
         }
+        keepWithin(Promotion.MostMemory)
         if (rowsSeen == rowCount) publish()
       }
     }
@@ -70,6 +71,18 @@ private final class Promotion(
 
   private def open(): Unit =
     chunks.foreach(chunk => encoders :+= chunk -> new VectorEncoder(chunk.form.kind))
+
+  /** Gives up the largest until the others take no more than this; another scan may make those. */
+  private def keepWithin(bytes: Long): Unit = {
+    var taken = encoders.map { case one @ (_, encoder) => one -> encoder.memory }
+    while (taken.map(_._2).sum > bytes) {
+      val largest = taken.maxBy(_._2)
+      largest._1._2.close()
+      taken = taken.filterNot(_ eq largest)
+    }
+    encoders = taken.map(_._1)
+    if (encoders.isEmpty) isOver = true
+  }
 
   private def publish(): Unit = {
     encoders.foreach { case (chunk, encoder) =>
@@ -81,7 +94,8 @@ private final class Promotion(
   private def attempt(body: => Unit): Unit =
     try body
     catch {
-      case NonFatal(e) =>
+      // What runs out is memory outside the heap, which nothing but this has asked for.
+      case e @ (NonFatal(_) | _: OutOfMemoryError) =>
         if (Promotion.hasWarned.compareAndSet(false, true)) {
           logWarning("A row group is not turned into vector chunks; others that are not will not " +
             s"be told: ${e.getMessage}")
@@ -98,6 +112,12 @@ private final class Promotion(
 }
 
 private object Promotion {
+
+  /**
+   * Bytes of native memory that a task takes at most. It is part of what a container leaves to the
+   * JVM besides its heap, which Spark makes a tenth of the heap.
+   */
+  private val MostMemory = 128L << 20
 
   /** Whether this process has said that something is wrong. */
   private val hasWarned = new AtomicBoolean

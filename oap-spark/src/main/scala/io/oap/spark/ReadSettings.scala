@@ -7,6 +7,7 @@ import org.apache.spark.sql.execution.datasources.parquet.{ParquetFilters, Parqu
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sources.Filter
 
+import io.oap.cache.vector.VectorChunk
 import io.oap.common.OapConfig
 
 /**
@@ -83,6 +84,9 @@ private object ReadSettings {
     pushesStringPredicates = conf.parquetFilterPushDownStringPredicate,
     inFilterThreshold = conf.parquetFilterPushDownInFilterThreshold,
     isCaseSensitive = conf.caseSensitiveAnalysis,
-    representation = Representation.of(conf)
+    representation =
+      // A batch is a zone of a vector chunk: who asks for less, for memory's sake, gets less.
+      if (conf.parquetVectorizedReaderBatchSize < VectorChunk.ZONE_ROWS) Representation.Encoded
+      else Representation.of(conf)
   )
 }

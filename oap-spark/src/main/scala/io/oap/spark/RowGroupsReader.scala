@@ -8,7 +8,7 @@ import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 
 import io.oap.cache.HeldVector
 import io.oap.cache.parquet.CachedParquetFile.RowGroup
-import io.oap.cache.vector.VectorChunk
+import io.oap.cache.vector.{VectorChunk, VectorException}
 import io.oap.common.ChunkKey
 
 /**
@@ -32,15 +32,24 @@ private final class RowGroupsReader(split: SplitFile, task: RowGroupsTask)
       column
     }
 
-  override def next(): Boolean = {
-    var found = rows.exists(_.next())
-    while (!found && rowGroups.hasNext) {
-      closeRows()
-      rows = Some(open(rowGroups.next()))
-      found = rows.exists(_.next())
+  // Keys of the vector chunks that the rows come from.
+  private var vectorKeys = Seq.empty[ChunkKey]
+
+  override def next(): Boolean =
+    try {
+      var found = rows.exists(_.next())
+      while (!found && rowGroups.hasNext) {
+        closeRows()
+        rows = Some(open(rowGroups.next()))
+        found = rows.exists(_.next())
+      }
+      found
+    } catch {
+      case e: VectorException if e.isCorrupt =>
+        // Some of its rows may have been handed over: whoever reads it again finds it gone.
+        vectorKeys.foreach(task.vectors.drop(_))
+        throw e
     }
-    found
-  }
 
   override def get(): ColumnarBatch = rows.get.batch
 
@@ -58,8 +67,13 @@ private final class RowGroupsReader(split: SplitFile, task: RowGroupsTask)
 
   private def open(group: RowGroup): BatchRows = {
     val held = new Array[HeldVector](schema.length)
+    vectorKeys = Nil
     if (task.usesVectors) {
-      flat.foreach(c => held(c.index) = task.vectors.getIfHeld(key(group, c, c.representation)))
+      for (column <- flat) {
+        val vector = key(group, column, column.representation)
+        held(column.index) = task.vectors.getIfHeld(vector)
+        if (held(column.index) != null) vectorKeys :+= vector
+      }
     }
     if (held.forall(_ == null)) decodedRows(group) else vectorRows(group, held)
   }

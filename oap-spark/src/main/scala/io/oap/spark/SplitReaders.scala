@@ -1,5 +1,6 @@
 package io.oap.spark
 
+import org.apache.spark.SparkException
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.PartitionReader
 import org.apache.spark.sql.execution.datasources.PartitionedFile
@@ -8,6 +9,8 @@ import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionRea
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 import io.oap.cache.{CacheCounters, ColumnCache}
+import io.oap.cache.parquet.FileReplacedException
+import io.oap.cache.vector.VectorException
 
 /**
  * Opens the splits of one task: with Spark's vectorized reader over cached files, or, where vector
@@ -41,7 +44,7 @@ private final class SplitReaders(
   private var isClosed = false
 
   def openBatches(file: PartitionedFile): PartitionReader[ColumnarBatch] = synchronized {
-    new GuardedReader(Option.unless(isClosed)(open(file)))
+    new GuardedReader(Option.unless(isClosed)(SplitReaders.blaming(open(file))))
   }
 
   private def open(file: PartitionedFile): OpenSplit = {
@@ -76,7 +79,8 @@ private final class SplitReaders(
   private final class GuardedReader(private var split: Option[OpenSplit])
       extends PartitionReader[ColumnarBatch] {
     override def next(): Boolean =
-      SplitReaders.this.synchronized(!isClosed && split.exists(_.batches.next()))
+      SplitReaders.this.synchronized(!isClosed && split.exists(open =>
+        SplitReaders.blaming(open.batches.next())))
 
     override def get(): ColumnarBatch = split.get.batches.get()
 
@@ -86,6 +90,20 @@ private final class SplitReaders(
       open.foreach(_.close())
     }
   }
+}
+
+private object SplitReaders {
+
+  /**
+   * Gives what is no fault of a file an error that Spark takes for none. Where corrupt files are to
+   * be ignored it would pass over the rest of the file.
+   */
+  private def blaming[T](body: => T): T =
+    try body
+    catch {
+      case e @ (_: FileReplacedException | _: VectorException) =>
+        throw new SparkException(e.getMessage, e)
+    }
 }
 
 /** @param tell says what was asked for of the file */

@@ -39,7 +39,7 @@ private final case class VectorForm(dataType: DataType, kind: VectorKind) {
    */
   def representation(calendar: FileCalendar): Long = {
     val depends = dataType match {
-      case DateType | TimestampType | TimestampNTZType => s"${dataType.json} $calendar"
+      case DateType | TimestampType | TimestampNTZType => s"${dataType.json} ${calendar.text}"
       case _ => dataType.json
     }
     val hash = Hashing.sha256().hashString(s"vector 1 $depends", UTF_8).asLong()

@@ -68,8 +68,10 @@ class FaultSuite extends CacheSuite with BeforeAndAfterEach {
   private def place(name: String, version: DataFrame, options: (String, String)*): Path =
     put(name, written(version, options: _*))
 
-  private def read(name: String, scheme: String = "file"): DataFrame =
-    spark.read.schema(Schema).parquet(s"$scheme://${path(name)}")
+  /** @param isIgnored whether corrupt files are to be ignored */
+  private def read(name: String, scheme: String = "file", isIgnored: String = "false"): DataFrame =
+    spark.read.schema(Schema).option("ignoreCorruptFiles", isIgnored)
+      .parquet(s"$scheme://${path(name)}")
 
   for {
     (what, count) <- Seq("the same length" -> 2000, "another length" -> 3000)
@@ -92,18 +94,19 @@ class FaultSuite extends CacheSuite with BeforeAndAfterEach {
     assertOutcome(run(), expected, "with the cache")
   }
 
-  test("file replaced between the look at its status and the opening") {
-    place("raced", data(0, 2000))
-    CacheControl.clear(spark)
-    val replacement = written(data(20000, 3000))
-    val opened = new AtomicInteger
-    val actual = WatchedFileSystem.beforeOpens { _ =>
-      // The reader has the old status in its hands; the retry of the task sees the new one.
-      if (opened.getAndIncrement() == 0) put("raced", replacement)
-    }(rows(read("raced", "watched")))
-    assert(opened.get() > 1)
-    assertRows(actual, rows(data(20000, 3000)), "after the retry")
-  }
+  for (isIgnored <- Seq("false", "true"))
+    test(s"file replaced between the look at its status and the opening, ignored $isIgnored") {
+      place("raced", data(0, 2000))
+      CacheControl.clear(spark)
+      val replacement = written(data(20000, 3000))
+      val opened = new AtomicInteger
+      val actual = WatchedFileSystem.beforeOpens { _ =>
+        // The reader has the old status in its hands; the retry of the task sees the new one.
+        if (opened.getAndIncrement() == 0) put("raced", replacement)
+      }(rows(read("raced", "watched", isIgnored)))
+      assert(opened.get() > 1)
+      assertRows(actual, rows(data(20000, 3000)), "after the retry")
+    }
 
   for {
     sources <- Seq("parquet", "")
@@ -175,6 +178,29 @@ class FaultSuite extends CacheSuite with BeforeAndAfterEach {
       assert(outcome.isRight === isIgnored.toBoolean)
     }
   }
+
+  for (isIgnored <- Seq("false", "true"))
+    test(s"vector chunk damaged behind its first zones, ignored $isIgnored") {
+      withConf("spark.oap.cache.representation" -> "vector") {
+        place(
+          "worn",
+          spark.range(0, 20000, 1, 1).selectExpr(
+            "id",
+            "cast(id % 11 AS string) AS s",
+            "id / 7.0D as d"))
+        def query = read("worn", isIgnored = isIgnored)
+        assertServed(query)
+        // The dictionary has 11 entries, so that four bits for each row can say too much.
+        DamagedPool.damage(_.column == 1) { chunk =>
+          for (i <- chunk.limit() - 512 until chunk.limit()) chunk.put(i, -1: Byte)
+        }
+        val expected = alone(rows(query))
+        // The retry of the task finds the chunk gone.
+        val (_, counters) = counting(assertRows(rows(query), expected, "after the damage"))
+        assert(counters.chunksMissed > 0)
+        assertServed(query)
+      }
+    }
 
   test("a read that fails once, wherever it is") {
     place("failing", data(0, 3000), "parquet.block.size" -> "20000")

@@ -2,6 +2,7 @@ package io.oap.spark
 
 import java.nio.file.{Files, Path => LocalPath}
 import java.time.LocalDate
+import java.util.TimeZone
 
 import scala.util.Using
 
@@ -13,6 +14,9 @@ import org.apache.parquet.hadoop.example.ExampleParquetWriter
 import org.apache.parquet.hadoop.util.HadoopOutputFile
 import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.util.RebaseDateTime.RebaseSpec
+import org.apache.spark.sql.internal.LegacyBehaviorPolicy
+import org.apache.spark.sql.types.TimestampType
 
 /** Files that other writers left: calendars, INT96, nanoseconds, strings without their type. */
 class ForeignFilesSuite extends CacheSuite {
@@ -145,6 +149,19 @@ class ForeignFilesSuite extends CacheSuite {
         }
       }
     }
+  }
+
+  test("what a file does not say of its zone is the process's, and part of a vector chunk's key") {
+    val silent = RebaseSpec(LegacyBehaviorPolicy.LEGACY)
+    val form = VectorForm.of(TimestampType).get
+    val here = TimeZone.getDefault
+    val keys =
+      try for (zone <- Seq("UTC", "Asia/Tokyo", "UTC")) yield {
+        TimeZone.setDefault(TimeZone.getTimeZone(zone))
+        form.representation(FileCalendar(silent, silent, None))
+      }
+      finally TimeZone.setDefault(here)
+    assert(keys.distinct.size === 2 && keys.head === keys.last)
   }
 
   test("timestamps with and without a zone") {

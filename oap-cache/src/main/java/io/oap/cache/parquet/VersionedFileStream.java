@@ -65,10 +65,7 @@ final class VersionedFileStream extends SeekableInputStream implements FileRange
             .getFileSystem(inputFile.getConfiguration())
             .getFileStatus(inputFile.getPath());
     if (!FileIdentities.of(now).equals(identity)) {
-      throw new IOException(
-          "File was replaced while it was being read: "
-              + inputFile.getPath()
-              + ". Run the query again; REFRESH TABLE makes a table see its new files.");
+      throw new FileReplacedException(inputFile.getPath());
     }
   }
 

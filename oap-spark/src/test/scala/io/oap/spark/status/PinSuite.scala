@@ -3,11 +3,10 @@ package io.oap.spark.status
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.Row
 
-import io.oap.cache.ColumnCache
-import io.oap.cache.pool.ColumnPool
 import io.oap.spark.{
   CacheControl,
   CacheSuite,
+  DamagedPool,
   ExecutorCache,
   PinnedColumns,
   PinnedTables,
@@ -171,7 +170,7 @@ class PinSuite extends CacheSuite with UncompressedTables {
         assert(row.getLong(1) === 2 && row.getLong(2) > 0)
         assert(row.getLong(2) <= before.usedBytes())
         assert(row.getLong(3) === 0 && row.getLong(4) === 0 && row.isNullAt(5))
-        damageOne()
+        DamagedPool.damage(_ => true)(chunk => chunk.put(0, (~chunk.get(0)).toByte))
         val again = call("verify()")
         assert(again.getLong(1) === 2 && again.getLong(3) === 1 && again.getLong(4) > 0)
         assert(CacheControl.localPool().get.chunks() === 1)
@@ -179,23 +178,5 @@ class PinSuite extends CacheSuite with UncompressedTables {
         assert(call("verify()").getLong(3) === 0)
       }
     }
-  }
-
-  /** Changes a byte of a chunk, as a fault of the memory would. */
-  private def damageOne(): Unit = {
-    val cache = ExecutorCache.get().get
-    val field = classOf[ColumnCache].getDeclaredField("pool")
-    field.setAccessible(true)
-    val pool = field.get(cache).asInstanceOf[ColumnPool]
-    val windows = classOf[ColumnPool].getDeclaredMethod("windows")
-    windows.setAccessible(true)
-    val window = windows.invoke(pool).asInstanceOf[Array[java.nio.ByteBuffer]].head
-    val pin = pool.pin(cache.snapshot().chunks.get(0).key)
-    val chunk = pin.piece(0)
-    // The same bytes, found by what they are: the pool's first window holds them.
-    val at = (0 until window.capacity - chunk.remaining by 64)
-      .find(i => window.slice(i, chunk.remaining) == chunk).get
-    pin.close()
-    window.put(at, (~window.get(at)).toByte)
   }
 }

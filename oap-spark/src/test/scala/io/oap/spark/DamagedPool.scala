@@ -1,0 +1,36 @@
+package io.oap.spark
+
+import java.nio.ByteBuffer
+
+import scala.jdk.CollectionConverters._
+
+import io.oap.cache.ColumnCache
+import io.oap.cache.pool.ColumnPool
+import io.oap.common.ChunkKey
+
+/** Changes what the pool of this process holds, as a fault of its memory would. */
+object DamagedPool {
+
+  /**
+   * Changes the first chunk of this kind; one that lies in the pool's first window, in one piece.
+   *
+   * @param change gets its bytes
+   */
+  def damage(isMeant: ChunkKey => Boolean)(change: ByteBuffer => Unit): Unit = {
+    val cache = ExecutorCache.get().get
+    val field = classOf[ColumnCache].getDeclaredField("pool")
+    field.setAccessible(true)
+    val pool = field.get(cache).asInstanceOf[ColumnPool]
+    val windows = classOf[ColumnPool].getDeclaredMethod("windows")
+    windows.setAccessible(true)
+    val window = windows.invoke(pool).asInstanceOf[Array[ByteBuffer]].head
+    val pin = pool.pin(cache.snapshot().chunks.asScala.map(_.key).find(isMeant).get)
+    try {
+      val chunk = pin.piece(0)
+      // The same bytes, found by what they are.
+      val at = (0 until window.capacity - chunk.remaining by 64)
+        .find(i => window.slice(i, chunk.remaining) == chunk).get
+      change(window.slice(at, chunk.remaining))
+    } finally pin.close()
+  }
+}
