@@ -98,18 +98,39 @@ final class CachedParquetReaderFactory(
     new MeteredReader(reader, splits, counters)
   }
 
-  /** Gives a missing file the error that Spark does not take for a corrupt file. */
+  /** Treats a missing file as a V1 scan does, which does not take it for a corrupt one. */
   private def failingOnMissing[T](
       buildReader: PartitionedFile => PartitionReader[T]): PartitionedFile => PartitionReader[T] =
-    if (isV1 && !parquet.options.ignoreMissingFiles) { file =>
-      try buildReader(file)
+    if (!isV1) buildReader
+    else { file =>
+      try new V1Reader(buildReader(file), file, parquet.options.ignoreMissingFiles)
       catch {
-        case e: FileNotFoundException =>
+        case e: FileNotFoundException if !parquet.options.ignoreMissingFiles =>
           throw FileDataSourceV2.attachFilePath(file.urlEncodedPath, e)
       }
-    } else {
-      buildReader
     }
+}
+
+/** Reads a file that may go away meanwhile; Spark's V2 readers look for that at the opening only. */
+private final class V1Reader[T](
+    reader: PartitionReader[T],
+    file: PartitionedFile,
+    ignoresMissing: Boolean)
+    extends PartitionReader[T] {
+  private var isGone = false
+
+  override def next(): Boolean =
+    try !isGone && reader.next()
+    catch {
+      case e: FileNotFoundException =>
+        if (!ignoresMissing) throw FileDataSourceV2.attachFilePath(file.urlEncodedPath, e)
+        isGone = true
+        false
+    }
+
+  override def get(): T = reader.get()
+
+  override def close(): Unit = reader.close()
 }
 
 object CachedParquetReaderFactory {

@@ -5,7 +5,8 @@ import org.apache.spark.sql.catalyst.expressions.{
   EqualNullSafe,
   EqualTo,
   Expression,
-  PythonUDF
+  PythonUDF,
+  UpdateFields
 }
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference}
@@ -14,7 +15,11 @@ import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.metric.CustomMetric
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.Scan.ColumnarSupportMode
-import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
+import org.apache.spark.sql.execution.datasources.{
+  FilePartition,
+  PartitionedFile,
+  PartitioningAwareFileIndex
+}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
 import org.apache.spark.sql.execution.datasources.v2.parquet.{
   ParquetPartitionReaderFactory,
@@ -22,7 +27,7 @@ import org.apache.spark.sql.execution.datasources.v2.parquet.{
   ParquetScanBuilder
 }
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.sources.{And, Filter, Not, Or}
+import org.apache.spark.sql.sources.{And, Filter, In, Not, Or}
 import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
 
 import io.oap.common.OapConfig
@@ -46,12 +51,18 @@ final class CachedParquetScanBuilder(
   /**
    * Spark's builder takes every condition on nothing but partition columns for one that the listing
    * of files evaluates, and keeps it to itself. Python functions can be evaluated only by an operator
-   * of their own, and a condition on no column at all is left out where there are no partitions.
+   * of their own, changes of fields only when they have been replaced, and a condition on no column
+   * at all is left out where there are no partitions.
    */
   override def pushFilters(filters: Seq[Expression]): Seq[Expression] = {
-    val (listed, others) =
-      filters.partition(f => f.references.nonEmpty && !f.exists(_.isInstanceOf[PythonUDF]))
-    super.pushFilters(listed) ++ others
+    val (listed, others) = filters.partition(f =>
+      f.references.nonEmpty && !f.exists {
+        case _: PythonUDF | _: UpdateFields => true
+        case _ => false
+      })
+    val above = super.pushFilters(listed) ++ others
+    // In the order of the query, in which an earlier condition may keep rows from a later one.
+    above.sortBy(filters.indexOf(_))
   }
 
   /**
@@ -120,6 +131,11 @@ final class CachedParquetScan(
         .map(field => Expressions.column(SparkInternals.quoted(field.name)))
     }
 
+  /** Whether the values that a column may have can be told by [[filter]]. */
+  def takesKeysOf(column: String): Boolean =
+    readPartitionSchema.exists(_.name == column) || readDataSchema.exists(field =>
+      field.name == column && CachedParquetScan.equalMeansSameBytes(field.dataType))
+
   /** Whether the query itself fixes a partition column, so that no join key can narrow it. */
   private def hasOneValue(partitionColumn: String): Boolean = partitionFilters.exists {
     case EqualTo(column: Attribute, value) if value.foldable => column.name == partitionColumn
@@ -143,9 +159,28 @@ final class CachedParquetScan(
   private def runtimeFilters(predicates: Seq[Predicate]): RuntimeFilters =
     new RuntimeFilters(predicates, readDataSchema, fileIndex.partitionSchema, conf.resolver)
 
-  private def narrowed(filters: Seq[Expression]): Array[InputPartition] =
-    if (filters.isEmpty) super.planInputPartitions()
-    else parquet.copy(partitionFilters = partitionFilters ++ filters).planInputPartitions()
+  private def narrowed(filters: Seq[Expression]): Array[InputPartition] = {
+    val partitions =
+      if (filters.isEmpty) super.planInputPartitions()
+      else parquet.copy(partitionFilters = partitionFilters ++ filters).planInputPartitions()
+    if (statistics.isDefined && readsFolders) packedAsV1(partitions) else partitions
+  }
+
+  private def readsFolders: Boolean = fileIndex.partitionSchema.nonEmpty
+
+  /**
+   * A V1 scan packs splits by their length over all partitions of a table, a V2 scan within each:
+   * into more tasks, and with other rows in them, which `sample` and `rand` can tell.
+   */
+  private def packedAsV1(partitions: Array[InputPartition]): Array[InputPartition] = {
+    val splits = partitions.toSeq.flatMap(JoinedPartition.filesOf(_).files)
+    val bytes = splits.map(_.length).sum +
+      splits.map(_.urlEncodedPath).distinct.size * conf.filesOpenCostInBytes
+    FilePartition.getFilePartitions(
+      sparkSession,
+      splits.sortBy(-_.length),
+      FilePartition.maxSplitBytes(sparkSession, bytes)).toArray
+  }
 
   private def joined(
       partitions: Array[InputPartition],
@@ -255,11 +290,18 @@ final class CachedParquetScan(
   }
 
   override def equals(other: Any): Boolean = other match {
-    case that: CachedParquetScan => super.equals(that)
+    case that: CachedParquetScan =>
+      (this eq that) || super.equals(that) && hasPartitionsOf(that)
     case _ => false
   }
 
-  override def hashCode(): Int = (fileIndex.rootPaths, readSchema()).hashCode
+  /** Two Hive tables may have the same folders with other partition values. */
+  private def hasPartitionsOf(that: CachedParquetScan): Boolean =
+    (fileIndex eq that.fileIndex) || readPartitionSchema.isEmpty ||
+      fileIndex.asInstanceOf[PartitioningAwareFileIndex].partitionSpec() ==
+      that.fileIndex.asInstanceOf[PartitioningAwareFileIndex].partitionSpec()
+
+  override def hashCode(): Int = (fileIndex, readSchema()).hashCode
 }
 
 private object CachedParquetScan {
@@ -280,6 +322,7 @@ private object CachedParquetScan {
     case _: Or => disjuncts(filter).map(inOneOrder).sortBy(_.toString).reduceLeft(Or(_, _))
     case _: And => conjuncts(filter).map(inOneOrder).sortBy(_.toString).reduceLeft(And(_, _))
     case Not(child) => Not(inOneOrder(child))
+    case In(column, values) => In(column, values.sortBy(String.valueOf(_)))
     case other => other
   }
 

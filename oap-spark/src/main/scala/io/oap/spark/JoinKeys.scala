@@ -4,11 +4,12 @@ import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
   AttributeSet,
   Expression,
+  InSubquery,
   PredicateHelper
 }
 import org.apache.spark.sql.catalyst.optimizer.JoinSelectionHelper
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
-import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, Subquery}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LogicalPlan, Subquery}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.{
   DataSourceV2Relation,
@@ -87,12 +88,17 @@ private final class JoinKeys(plan: LogicalPlan, conf: SQLConf)
       })
     }
 
+  /** What is looked for in the result of a subquery, which Spark makes a join only later. */
+  private val soughtInSubqueries: Seq[Expression] = plan.collect { case Filter(condition, child) =>
+    condition.collect { case InSubquery(values, _) => values }.flatten
+      .flatMap(findExpressionAndTrackLineageDown(_, child)).map(_._1)
+  }.flatten
+
   /**
    * Whether a key is computed from these columns. Spark filters the partitions of a V1 scan by such
    * a key, but cannot tell a V2 scan of it.
    */
   def compute(columns: AttributeSet): Boolean =
-    keys.exists(key =>
-      !key.expression.isInstanceOf[Attribute] && key.expression.references.intersect(
-        columns).nonEmpty)
+    (keys.map(_.expression) ++ soughtInSubqueries).exists(key =>
+      !key.isInstanceOf[Attribute] && key.references.intersect(columns).nonEmpty)
 }

@@ -15,6 +15,8 @@ import io.oap.spark.status.{CacheSelectParser, CacheStatus, SystemCatalog}
  *   cost-based join reordering
  *   dynamic partition pruning                       join keys become runtime filters of the scan
  * }}}
+ * When the plan is physical, [[SubqueryPruning]] adds runtime filters of its own.
+ *
  * A value that is not allowed fails the start of the application, as one of Spark's own keys does:
  * it is a typing error that nobody would find in a log.
  *
@@ -35,5 +37,6 @@ class OapExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectHintResolutionRule(_ => CacheHint.Mark)
     extensions.injectPostHocResolutionRule(_ => CacheHint.Apply)
     extensions.injectPreCBORule(UseColumnCache(_))
+    extensions.injectColumnar(_ => SubqueryPruning.Columnar)
   }
 }

@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   AttributeSet,
   DynamicPruningSubquery,
   MetadataAttribute,
+  Nondeterministic,
   SubqueryExpression
 }
 import org.apache.spark.sql.catalyst.optimizer.MergeScalarSubqueries
@@ -31,9 +32,9 @@ import io.oap.spark.status.TablesRead
  *
  * Only what the cached scan serves exactly is turned: Spark's own Parquet format, V1 or V2, not
  * streaming, no `_metadata` columns, no bucketed table, no user-defined types, no encryption, no
- * table whose partitions Spark can prune by a computed join key only in V1. And only what the
- * session, the table and the reader want there: see [[TableChoice]]. The rest of the plan stays as
- * it is.
+ * table whose partitions Spark can prune only in V1: by a computed join key, or by a subquery in
+ * another way than that a column equals it. And only what the session, the table and the reader want
+ * there: see [[TableChoice]]. The rest of the plan stays as it is.
  *
  * Spark optimizes a subquery before the plan it stands in, and later merges scalar subqueries over
  * the same relation into one (`MergeScalarSubqueries`). V2 scans with different columns would not
@@ -80,10 +81,11 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
     val settled = PushVariantIntoScan(SparkInternals.prunePartitions(plan))
     val joinKeys = new JoinKeys(settled, conf)
     val choice = TableChoice.of(conf)
-    val isPlaced = !hasBarrier(plan)
+    val isPlaced = !hasBarrier(plan) && !countsOnLayout(plan)
     settled.transform {
       case relation: LogicalRelation =>
-        cachedV1(relation, joinKeys, choice, isPlaced).getOrElse(relation)
+        if (prunedByV1Alone(relation, settled, joinKeys)) relation
+        else cachedV1(relation, joinKeys, choice, isPlaced).getOrElse(relation)
       case relation: DataSourceV2Relation =>
         cachedV2(relation, choice, isPlaced).getOrElse(relation)
     }
@@ -97,6 +99,15 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
     case pandas: MapInPandas => pandas.isBarrier
     case arrow: MapInArrow => arrow.isBarrier
     case _ => false
+  }
+
+  /**
+   * Whether it matters which rows a task has: `randomSplit` makes one plan for each part, and a row
+   * is in one part only if all have the same tasks. So it is with row numbers and random numbers.
+   */
+  private def countsOnLayout(plan: LogicalPlan): Boolean = plan.exists {
+    case _: Sample => true
+    case other => other.expressions.exists(_.exists(_.isInstanceOf[Nondeterministic]))
   }
 
   /** Turns the subqueries that were left alone; Spark's push-down has passed them already. */
@@ -116,8 +127,7 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
     relation.relation match {
       case files: HadoopFsRelation
           if isServed(relation, files) && areServed(files.schema, files.options) &&
-            choice.isCached(relation.catalogTable, files.location.rootPaths, files.options) &&
-            !joinKeys.compute(partitionColumns(relation, files)) =>
+            choice.isCached(relation.catalogTable, files.location.rootPaths, files.options) =>
         fileIndex(files.location).map { index =>
           relation.catalogTable.foreach(
             Cluster.of(session.sparkContext).removedFiles.tableIsRead)
@@ -126,7 +136,8 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
           val table = new CachedParquetTable(
             ParquetTable(
               relation.catalogTable.fold("parquet")(_.identifier.unquotedString),
-              session,
+              // A global view may come from another session, by whose settings Spark reads it.
+              files.sparkSession,
               options,
               files.location.rootPaths.map(_.toString),
               Some(files.schema),
@@ -161,9 +172,17 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
     try session.sessionState.catalog.getTableMetadata(table.identifier)
     catch { case NonFatal(_) => table }
 
-  private def partitionColumns(relation: LogicalRelation, files: HadoopFsRelation): AttributeSet =
-    AttributeSet(relation.output.filter(column =>
-      files.partitionSchema.exists(field => conf.resolver(field.name, column.name))))
+  /** Whether the plan has keys or subqueries by which Spark prunes partitions in V1 only. */
+  private def prunedByV1Alone(
+      relation: LogicalRelation,
+      plan: LogicalPlan,
+      joinKeys: JoinKeys): Boolean = relation.relation match {
+    case files: HadoopFsRelation =>
+      val columns = AttributeSet(relation.output.filter(column =>
+        files.partitionSchema.exists(field => conf.resolver(field.name, column.name))))
+      columns.nonEmpty && (joinKeys.compute(columns) || SubqueryPruning.isBeyond(plan, columns))
+    case _ => false
+  }
 
   private def isServed(relation: LogicalRelation, files: HadoopFsRelation): Boolean =
     files.fileFormat.getClass == classOf[ParquetFileFormat] &&

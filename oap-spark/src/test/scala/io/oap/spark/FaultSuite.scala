@@ -132,6 +132,20 @@ class FaultSuite extends CacheSuite with BeforeAndAfterEach {
     }
   }
 
+  for (ignored <- Seq("", "ignoreMissingFiles", "ignoreCorruptFiles"))
+    test(s"file deleted while it is read, ${if (ignored.isEmpty) "none" else ignored}") {
+      def run(): Either[Seq[String], Seq[String]] = {
+        val file = place("leaving", data(0, 2000))
+        val table = spark.read.schema(Schema)
+          .options(Seq(ignored).filter(_.nonEmpty).map(_ -> "true").toMap)
+          .parquet(s"watched://${path("leaving")}")
+        // From now on the footer is known, and the file is opened only for the other column.
+        rows(table.select("id"))
+        WatchedFileSystem.beforeOpens(_ => Files.deleteIfExists(file))(outcome(table.select("s")))
+      }
+      assertOutcome(run(), alone(run()), "with the cache")
+    }
+
   private def damage(file: Path)(change: Array[Byte] => Array[Byte]): Unit = {
     val before = Files.getLastModifiedTime(file).toMillis
     Files.write(file, change(Files.readAllBytes(file)))

@@ -34,6 +34,18 @@ class HiveTableSuite extends TableSuite {
     assertServed(sql("SELECT p, count(*), max(id) FROM placed GROUP BY p"))
   }
 
+  test("tables whose partitions share folders are not the same") {
+    for ((table, value) <- Seq("by_year" -> "2024", "by_name" -> "latest")) {
+      sql(s"CREATE TABLE $table (id BIGINT) PARTITIONED BY (p STRING) STORED AS PARQUET")
+      val location = folder.resolve("shared")
+      spark.range(10).write.mode("overwrite").parquet(location.toString)
+      sql(s"ALTER TABLE $table ADD PARTITION (p = '$value') LOCATION '$location'")
+    }
+    assertServed(
+      sql("SELECT p, count(id) FROM by_year GROUP BY p UNION ALL " +
+        "SELECT p, count(id) FROM by_name GROUP BY p"))
+  }
+
   test("what is cached of Hive tables is chosen as for others") {
     sql("CREATE TABLE chosen (id BIGINT) STORED AS PARQUET TBLPROPERTIES ('oap.cache' = 'off')")
     sql("INSERT INTO chosen SELECT id FROM range(10)")

@@ -129,7 +129,8 @@ class PlanSuite extends CacheSuite {
     "nested column" -> "SELECT sum(n.a) FROM fact WHERE n.b LIKE '1%'",
     "equal sides, conditions in another order" ->
       """SELECT /*+ MERGE(a, b) */ count(*) FROM fact a JOIN fact b ON a.id = b.id
-        |WHERE (a.s = '1' OR a.s = '2' AND a.k < 9) AND (b.k < 9 AND b.s = '2' OR b.s = '1')
+        |WHERE a.p IN (7, 1, 3) AND b.p IN (3, 7, 1) AND
+        |(a.s = '1' OR a.s = '2' AND a.k < 9) AND (b.k < 9 AND b.s = '2' OR b.s = '1')
         |""".stripMargin,
     "scalar subquery with the joins of its query" ->
       """WITH c AS (SELECT dp, sum(f.id) total FROM (SELECT id, k, s FROM fact) f
@@ -292,6 +293,11 @@ class PlanSuite extends CacheSuite {
     assert(assertSameOutcome(spark.table("fact").filter(never())) === Right(Nil))
     assert(assertSameOutcome(spark.table("fact_p").filter(never() || never())) === Right(Nil))
 
+    def changed = spark.read.parquet(path("warehouse/fact_p")).select("id", "p")
+      .filter(functions.to_json(functions.struct("p").withField("q", functions.lit(1))) ===
+        """{"p":3,"q":1}""")
+    assert(assertSameRows(changed).chunksHit > 0 && changed.count() === 1000)
+
     // Spark needs a Python to run one: how it is planned shows who evaluates what.
     val table = spark.table("fact_p").queryExecution.analyzed
     def attribute(name: String): Expression = table.output.find(_.name == name).get
@@ -304,6 +310,24 @@ class PlanSuite extends CacheSuite {
       assert(plan.exists(_.isInstanceOf[BatchScanExec]), plan)
       assert(plan.collect { case python: BatchEvalPythonExec => python.udfs.size } === Seq(1), plan)
       assert(plan.exists(_.isInstanceOf[FilterExec]), plan)
+    }
+  }
+
+  test("tasks have the rows that they have in Spark alone where a query can tell") {
+    spark.range(0, 8000, 1, 4).selectExpr(
+      "id",
+      "repeat(cast(id AS string), 20) AS s",
+      "id div 1500 AS p")
+      .repartition(3).write.partitionBy("p").saveAsTable("uneven")
+    withConf(
+      "spark.sql.files.maxPartitionBytes" -> "24k",
+      "spark.sql.files.openCostInBytes" -> "1k") {
+      for (filter <- Seq("p >= 0", "p > 1")) {
+        def read = spark.table("uneven").where(filter)
+        assert(read.rdd.getNumPartitions > 4)
+        assertServed(read.selectExpr("id", "spark_partition_id()", "rand(7)"))
+        assertServed(read.sample(0.1, 42).where("id > 5"))
+      }
     }
   }
 }

@@ -6,14 +6,15 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, MapInArrow, Map
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.datasources.FilePartition
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+import org.apache.spark.sql.functions.monotonically_increasing_id
 
 import io.oap.spark.CacheSuite
 
 /**
- * Scans under a barrier keep Spark's partitions. They are planned for a cluster of which the master
+ * Scans keep Spark's partitions where it matters which rows a task has. They are planned for a cluster of which the master
  * is real; its executors have joined by name only, so that nothing runs there.
  */
-class BarrierSuite extends CacheSuite {
+class LayoutSuite extends CacheSuite {
   private val Executors = Seq("1", "2", "3", "4")
 
   /** Spark's PythonEvalType.SQL_MAP_ARROW_ITER_UDF. */
@@ -77,5 +78,15 @@ class BarrierSuite extends CacheSuite {
         assert(own.length < placed.length)
       }
     }
+  }
+
+  test("samples and random numbers keep Spark's partitions") {
+    def isPlaced(query: DataFrame): Boolean =
+      partitions(query.queryExecution.sparkPlan).exists(_.isInstanceOf[PlacedPartition])
+    assert(isPlaced(numbers.where("id > 7")))
+    for (part <- numbers.randomSplit(Array(0.8, 0.2), 1)) assert(!isPlaced(part))
+    assert(!isPlaced(numbers.sample(0.1, 42)))
+    assert(!isPlaced(numbers.where("id > 7").withColumn("row", monotonically_increasing_id())))
+    assert(!isPlaced(numbers.where("rand(3) < 0.5")))
   }
 }
