@@ -134,7 +134,8 @@ int oap_pool_open(const oap_options *options, oap_pool **out);
 /* Empties the pool for good and gives its memory back, while other threads may still be in it: from
  * then on reserve answers ESHUTDOWN and pin ENOENT. The pool must still be closed. EBUSY, and
  * nothing happens, while anything is reserved or pinned. EBUSY also when that begins during the
- * call: then the pool stays in use, but its chunks are dropped. Walks all slots. */
+ * call: then the pool stays in use, but its chunks are dropped. Other errors as the system gave
+ * them; then it is retired, but keeps some memory until it is closed. Walks all slots. */
 int oap_pool_retire(oap_pool *pool);
 
 /* Closes it and unmaps the memory. EBUSY, and nothing happens, while anything is reserved or

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,6 +14,10 @@
 enum { POLICY_BIND = 2, POLICY_INTERLEAVE = 3 };
 
 #define HUGE_PAGE (UINT64_C(2) << 20)
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 /* Address space that starts at a multiple of HUGE_PAGE. 0 or -errno. */
 static int reserve_addresses(uint64_t bytes, int protection, void **data) {
@@ -37,53 +42,88 @@ static int map_huge(void *where, uint64_t bytes, int more_flags, void **data) {
   return *data == MAP_FAILED ? -errno : 0;
 }
 
-/* Explicit huge pages are taken if the administrator has set enough of them aside: the kernel
- * reserves them here, so that none can be missing later. They are asked for elsewhere first, since
- * a refusal in place would tear a hole into the addresses. */
-static bool commit_huge(unsigned char *at, uint64_t bytes) {
-  void *data;
-  if ((uintptr_t)at % HUGE_PAGE != 0 || bytes % HUGE_PAGE != 0 ||
-      map_huge(NULL, bytes, 0, &data) != 0) {
-    return false;
-  }
-  munmap(data, bytes);
-  if (map_huge(at, bytes, MAP_FIXED, &data) == 0) {
-    return true;
-  }
-  /* Somebody else took them in between. */
-  mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-  return false;
-}
-
+/* Memory of nodes is bound to them; other is left as it is. */
 static int bind_to_nodes(const oap_arena *arena, void *at, uint64_t bytes) {
+  if (arena->medium != OAP_NODE) {
+    return 0;
+  }
   unsigned long mask = (unsigned long)arena->nodes;
   int policy = arena->interleave ? POLICY_INTERLEAVE : POLICY_BIND;
   /* One more than the bits that count: the kernel takes one off. */
   return syscall(SYS_mbind, at, bytes, policy, &mask, sizeof(mask) * 8 + 1, 0) == 0 ? 0 : -errno;
 }
 
-static int commit_memory(const oap_arena *arena, uint64_t offset, uint64_t bytes) {
-  unsigned char *at = arena->data + offset;
-  if (!commit_huge(at, bytes)) {
-    if (mprotect(at, bytes, PROT_READ | PROT_WRITE) != 0) {
-      return -errno;
-    }
-    /* Without effect where the system has no transparent huge pages. */
-    madvise(at, bytes, MADV_HUGEPAGE);
+/* Explicit huge pages are taken if the administrator has set enough of them aside. They are asked
+ * for elsewhere first, since a refusal in place would tear a hole into the addresses. The kernel
+ * reserves them with that, but counts neither the limit of a control group nor on which nodes they
+ * lie: what is missing then is missing at the first touch, by SIGBUS. So all are touched here by a
+ * call that can fail (Linux 5.14; before, none are taken). */
+static bool commit_huge(oap_arena *arena, unsigned char *at, uint64_t bytes) {
+  void *data;
+  if ((uintptr_t)at % HUGE_PAGE != 0 || bytes % HUGE_PAGE != 0 ||
+      map_huge(NULL, bytes, 0, &data) != 0) {
+    return false;
   }
-  return arena->medium == OAP_NODE ? bind_to_nodes(arena, at, bytes) : 0;
+  munmap(data, bytes);
+  if (map_huge(at, bytes, MAP_FIXED, &data) == 0 && bind_to_nodes(arena, at, bytes) == 0 &&
+      madvise(at, bytes, MADV_POPULATE_WRITE) == 0) {
+    atomic_store(&arena->has_huge_pages, true);
+    return true;
+  }
+  mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  return false;
 }
 
-/* The node whose memory is nearest to the processor that runs this. */
-static uint64_t own_node(void) {
+static int commit_memory(oap_arena *arena, uint64_t offset, uint64_t bytes) {
+  unsigned char *at = arena->data + offset;
+  if (commit_huge(arena, at, bytes)) {
+    return 0;
+  }
+  if (mprotect(at, bytes, PROT_READ | PROT_WRITE) != 0) {
+    return -errno;
+  }
+  /* Without effect where the system has no transparent huge pages. */
+  madvise(at, bytes, MADV_HUGEPAGE);
+  return bind_to_nodes(arena, at, bytes);
+}
+
+/* What was usable once has stayed mapped, but explicit huge pages that were given back may belong
+ * to somebody else now. */
+static int commit_again(const oap_arena *arena, uint64_t offset, uint64_t bytes) {
+  bool missing = atomic_load(&arena->has_huge_pages) &&
+                 madvise(arena->data + offset, bytes, MADV_POPULATE_WRITE) != 0;
+  return missing ? -ENOMEM : 0;
+}
+
+/* A signal breaks it off, and undoes it, on a tmpfs. */
+static int commit_step(const oap_arena *arena, uint64_t offset, uint64_t bytes) {
+  enum { MOST_SIGNALS = 1000 };
+  int error = EINTR;
+  for (int i = 0; error == EINTR && i < MOST_SIGNALS; i++) {
+    error = posix_fallocate(arena->file, (off_t)offset, (off_t)bytes);
+  }
+  return -error;
+}
+
+/* Disk space, in steps that take less time than there is between the signals of a profiler. */
+static int commit_file(const oap_arena *arena, uint64_t offset, uint64_t bytes) {
+  const uint64_t step = UINT64_C(4) << 20;
+  int error = 0;
+  for (uint64_t done = 0; error == 0 && done < bytes; done += step) {
+    error = commit_step(arena, offset + done, bytes - done < step ? bytes - done : step);
+  }
+  return error;
+}
+
+uint64_t oap_own_node(void) {
   unsigned cpu;
   unsigned node;
   return syscall(SYS_getcpu, &cpu, &node, NULL) == 0 && node < 64 ? UINT64_C(1) << node : 1;
 }
 
 /* The i-th of the nodes; own node first, the others in order. */
-static uint64_t node_numbered(uint64_t nodes, uint32_t i) {
-  uint64_t own = own_node() & nodes;
+static uint64_t node_numbered(uint64_t nodes, uint64_t own, uint32_t i) {
+  own &= nodes;
   if (own != 0 && i-- == 0) {
     return own;
   }
@@ -135,15 +175,15 @@ int oap_arena_has_room(const oap_arena *arena, uint64_t bytes) {
   return 0;
 }
 
-int oap_arena_open(oap_arena *arena, const oap_options *options, uint32_t i, uint64_t least,
-                   uint64_t bytes) {
+int oap_arena_open(oap_arena *arena, const oap_options *options, uint32_t i, uint64_t own_node,
+                   uint64_t least, uint64_t bytes) {
   *arena = (oap_arena){.medium = options->medium, .interleave = options->interleave, .file = -1};
   void *data = NULL;
   int error = -EINVAL;
   switch (options->medium) {
   case OAP_NODE: {
-    uint64_t nodes = options->nodes == 0 ? own_node() : options->nodes;
-    arena->nodes = options->interleave ? nodes : node_numbered(nodes, i);
+    uint64_t nodes = options->nodes == 0 ? own_node : options->nodes;
+    arena->nodes = options->interleave ? nodes : node_numbered(nodes, own_node, i);
   }
     /* fall through */
   case OAP_DRAM:
@@ -170,38 +210,37 @@ int oap_arena_open(oap_arena *arena, const oap_options *options, uint32_t i, uin
 }
 
 int oap_arena_commit(oap_arena *arena, uint64_t offset, uint64_t from, uint64_t ever, uint64_t to) {
-  if (is_memory(arena)) { /* what was usable once has stayed mapped */
-    uint64_t start = from > ever ? from : ever;
-    return start < to ? commit_memory(arena, offset + start, to - start) : 0;
+  if (arena->medium == OAP_DEVDAX) {
+    return 0;
   }
-  return arena->medium == OAP_DEVDAX
-             ? 0
-             : -posix_fallocate(arena->file, (off_t)(offset + from), (off_t)(to - from));
+  if (!is_memory(arena)) {
+    return commit_file(arena, offset + from, to - from);
+  }
+  uint64_t again = from > ever ? from : ever < to ? ever : to;
+  int error = from < again ? commit_again(arena, offset + from, again - from) : 0;
+  return error == 0 && again < to ? commit_memory(arena, offset + again, to - again) : error;
 }
 
-static void release_pages(const oap_arena *arena, uint64_t offset, uint64_t bytes, uint64_t page) {
+void oap_arena_release(const oap_arena *arena, uint64_t offset, uint64_t bytes) {
+  if (arena->medium == OAP_DEVDAX) {
+    return;
+  }
+  /* Explicit huge pages go as a whole, which must not be left to the kernel: Linux 5.18 to 6.0
+   * lets go of one of which only the first part was named. */
+  bool huge = atomic_load(&arena->has_huge_pages);
+  uint64_t page = huge ? HUGE_PAGE : (uint64_t)sysconf(_SC_PAGESIZE);
   uint64_t start = (offset + page - 1) / page * page;
   uint64_t end = (offset + bytes) / page * page;
   if (start >= end) {
     return;
   }
-  if (!is_memory(arena)) {
+  if (is_memory(arena)) {
+    madvise(arena->data + start, end - start, MADV_DONTNEED);
+  } else {
     fallocate(arena->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)start,
               (off_t)(end - start));
-  } else if (madvise(arena->data + start, end - start, MADV_DONTNEED) != 0 && page < HUGE_PAGE) {
-    release_pages(arena, offset, bytes, HUGE_PAGE); /* explicit huge pages go as a whole */
   }
 }
-
-void oap_arena_release(const oap_arena *arena, uint64_t offset, uint64_t bytes) {
-  if (arena->medium != OAP_DEVDAX) {
-    release_pages(arena, offset, bytes, (uint64_t)sysconf(_SC_PAGESIZE));
-  }
-}
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
 
 /* For kernels before 5.14: an exchange of 0 for 0 changes nothing of what others write here, also
  * where a chunk lies or lay; the sanitizers cannot know that. */
@@ -221,9 +260,12 @@ void oap_arena_touch(const oap_arena *arena, uint64_t offset, uint64_t bytes) {
   }
 }
 
-/* After the mapping is gone, not before: the file is also the device's lock. */
+/* After the mapping is gone, not before: the file is also the device's lock. A child process that
+ * is about to start another program may have the file open, too, so closing alone does not end
+ * it. */
 static void close_file(oap_arena *arena) {
   if (arena->file >= 0) {
+    flock(arena->file, LOCK_UN);
     close(arena->file);
     arena->file = -1;
   }
@@ -239,7 +281,8 @@ void oap_arena_close(oap_arena *arena) {
 }
 
 int oap_arena_empty(oap_arena *arena) {
-  void *data = mmap(arena->data, arena->bytes, PROT_READ | PROT_WRITE,
+  /* Where the system does not overcommit, addresses that can be written count as memory. */
+  void *data = mmap(arena->data, arena->bytes, PROT_READ,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   if (data == MAP_FAILED) {
     return -errno;

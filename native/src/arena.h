@@ -8,6 +8,8 @@
 
 #include "oap_pool.h"
 
+#include <stdatomic.h>
+
 typedef struct oap_arena {
   unsigned char *data;
   uint64_t bytes;    /* of address space */
@@ -15,14 +17,18 @@ typedef struct oap_arena {
   enum oap_medium medium;
   uint64_t nodes; /* OAP_NODE: those it lies on */
   bool interleave;
+  _Atomic bool has_huge_pages; /* explicit ones, in a part of it at least */
   int file; /* the file, or the device, which it keeps from other pools; -1: none */
 } oap_arena;
 
-/* Gets address space of the medium: in the i-th path or on the i-th node where there are several.
- * So many bytes, or as many as a device has; at least `least`, for which there must be room now. 0
- * or -errno. */
-int oap_arena_open(oap_arena *arena, const oap_options *options, uint32_t i, uint64_t least,
-                   uint64_t bytes);
+/* The node whose memory is nearest to the processor that runs this: bit n is node n. */
+uint64_t oap_own_node(void);
+
+/* Gets address space of the medium: in the i-th path or on the i-th node where there are several,
+ * the own one first. So many bytes, or as many as a device has; at least `least`, for which there
+ * must be room now. 0 or -errno. */
+int oap_arena_open(oap_arena *arena, const oap_options *options, uint32_t i, uint64_t own_node,
+                   uint64_t least, uint64_t bytes);
 
 /* How many arenas the options ask for; 0: they contradict themselves. */
 uint32_t oap_arena_count(const oap_options *options);
@@ -45,7 +51,8 @@ void oap_arena_touch(const oap_arena *arena, uint64_t offset, uint64_t bytes);
 
 void oap_arena_close(oap_arena *arena);
 
-/* Gives all memory back but keeps the addresses mapped. 0 or -errno. */
+/* Gives all memory back but keeps the addresses, which read as zero. 0 or -errno; then it is as it
+ * was. */
 int oap_arena_empty(oap_arena *arena);
 
 /* For arena.c: opens and maps an unnamed file in a directory, or a device. *bytes is how many; a

@@ -51,6 +51,12 @@ void oap_pool_unlock(oap_pool *pool) {
   pthread_mutex_unlock(&pool->resizing);
 }
 
+static void set_resizing(oap_pool *pool, bool resizing) {
+  for (uint32_t i = 0; i < pool->shard_count; i++) {
+    oap_shard_set_resizing(&pool->shards[i], resizing);
+  }
+}
+
 int oap_pool_resize(oap_pool *pool, uint64_t capacity) {
   uint64_t part = oap_part_of(capacity, pool->arena_count, pool->shard_count);
   if (part < OAP_LEAST_CAPACITY) {
@@ -63,10 +69,12 @@ int oap_pool_resize(oap_pool *pool, uint64_t capacity) {
   }
   uint64_t touched = part > pool->ever ? part : pool->ever;
   if (error == 0) {
+    set_resizing(pool, true);
     error = part > pool->part ? oap_pool_commit(pool, part) : 0;
     if (error == 0) {
       oap_pool_use(pool, part);
     }
+    set_resizing(pool, false);
     /* What the pool shrank by, or what it got of a growth that failed. */
     for (uint32_t i = 0; i < pool->shard_count; i++) {
       oap_shard_release(&pool->shards[i], touched);

@@ -70,9 +70,8 @@ static void fill_in(oap_shard *shard, uint32_t number, uint64_t bytes,
 
 static int reserve(oap_shard *shard, const uint64_t key[4], uint64_t hash, uint64_t bytes,
                    oap_chunk *out) {
-  uint32_t present = oap_index_find(&shard->index, key, hash);
-  if (present != 0) {
-    uint64_t word = atomic_load_explicit(&shard->slots[present].word, memory_order_relaxed);
+  uint64_t word;
+  if (oap_index_find(&shard->index, key, hash, &word) != 0) {
     bool loading = oap_word_state(word) == OAP_LOADING;
     shard->counted.refused_loading += loading;
     shard->counted.refused_present += !loading;
@@ -91,7 +90,8 @@ static int reserve(oap_shard *shard, const uint64_t key[4], uint64_t hash, uint6
     return -ENOSPC;
   }
   oap_slot *slot = &shard->slots[number];
-  uint64_t word = oap_word_reserved(atomic_load_explicit(&slot->word, memory_order_relaxed));
+  word = oap_word_reserved(atomic_load_explicit(&slot->word, memory_order_relaxed));
+  oap_index_prepare(&shard->index, number);
   atomic_store_explicit(&slot->word, word, memory_order_release);
   fill_in(shard, number, bytes, extents, pieces);
   uint32_t other = oap_index_find_other(&shard->index, key, hash);
@@ -246,9 +246,9 @@ int oap_shard_unpin(oap_shard *shard, const oap_chunk *chunk) {
 }
 
 bool oap_shard_is_held(oap_shard *shard, const uint64_t key[4], uint64_t hash) {
-  uint32_t number = oap_index_find(&shard->index, key, hash);
-  return number != 0 && oap_word_state(atomic_load_explicit(&shard->slots[number].word,
-                                                            memory_order_acquire)) == OAP_PUBLISHED;
+  uint64_t word;
+  return oap_index_find(&shard->index, key, hash, &word) != 0 &&
+         oap_word_state(word) == OAP_PUBLISHED;
 }
 
 void oap_shard_drop_slot(oap_shard *shard, uint32_t number) {
@@ -278,7 +278,8 @@ void oap_shard_drop_slot(oap_shard *shard, uint32_t number) {
 
 int oap_shard_drop(oap_shard *shard, const uint64_t key[4], uint64_t hash) {
   pthread_mutex_lock(&shard->lock);
-  uint32_t number = oap_index_find(&shard->index, key, hash);
+  uint64_t word;
+  uint32_t number = oap_index_find(&shard->index, key, hash, &word);
   if (number != 0) {
     oap_shard_drop_slot(shard, number);
   }
@@ -316,7 +317,8 @@ bool oap_shard_is_busy(oap_shard *shard) {
     /* Acquire: what was read under a pin that has gone was read before what follows here. */
     uint64_t word = atomic_load_explicit(&shard->slots[i].word, memory_order_acquire);
     enum oap_state state = oap_word_state(word);
-    busy = state == OAP_LOADING || state == OAP_DOOMED || oap_word_pins(word) > 0;
+    /* A dropped chunk is so until its room is given back, which comes after its last pin. */
+    busy = state != OAP_FREE && (state != OAP_PUBLISHED || oap_word_pins(word) > 0);
   }
   pthread_mutex_unlock(&shard->lock);
   return busy;

@@ -1,6 +1,9 @@
 /* The index: see index.h. */
 #include "index.h"
 
+/* The link of a slot that has none yet. */
+#define NO_LINK UINT32_MAX
+
 static bool key_equals(const oap_slot *slot, const uint64_t key[4]) {
   /* Acquire: whoever sees a new key word also sees the new generation, and fails to pin. */
   for (int i = 0; i < 4; i++) {
@@ -16,6 +19,9 @@ static bool key_equals(const oap_slot *slot, const uint64_t key[4]) {
 static bool step(const oap_index *index, const oap_slot *slot, uint64_t word, uint32_t bucket,
                  uint32_t *number) {
   *number = atomic_load_explicit(&slot->next, memory_order_acquire);
+  if (*number == NO_LINK) {
+    return false;
+  }
   uint32_t hash = atomic_load_explicit(&slot->hash, memory_order_acquire);
   uint64_t now = atomic_load_explicit(&slot->word, memory_order_acquire);
   return (hash & index->mask) == bucket && oap_word_generation(now) == oap_word_generation(word);
@@ -51,17 +57,18 @@ restart:;
   return 0;
 }
 
-uint32_t oap_index_find(const oap_index *index, const uint64_t key[4], uint64_t hash) {
+uint32_t oap_index_find(const oap_index *index, const uint64_t key[4], uint64_t hash,
+                        uint64_t *word) {
   uint32_t bucket = (uint32_t)hash & index->mask;
 restart:;
   uint32_t number = atomic_load_explicit(&index->heads[bucket], memory_order_acquire);
   while (number != 0) {
     const oap_slot *slot = &index->slots[number];
-    uint64_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
-    enum oap_state state = oap_word_state(word);
+    *word = atomic_load_explicit(&slot->word, memory_order_acquire);
+    enum oap_state state = oap_word_state(*word);
     uint32_t found = number;
     bool equal = (state == OAP_PUBLISHED || state == OAP_LOADING) && key_equals(slot, key);
-    if (!step(index, slot, word, bucket, &number)) {
+    if (!step(index, slot, *word, bucket, &number)) {
       goto restart;
     }
     if (equal) {
@@ -87,6 +94,11 @@ uint32_t oap_index_find_other(const oap_index *index, const uint64_t key[4], uin
     number = atomic_load_explicit(&slot->next, memory_order_relaxed);
   }
   return 0;
+}
+
+void oap_index_prepare(oap_index *index, uint32_t number) {
+  /* The word's release comes after it: who sees the new word cannot see the old link. */
+  atomic_store_explicit(&index->slots[number].next, NO_LINK, memory_order_relaxed);
 }
 
 void oap_index_insert(oap_index *index, uint32_t number, const uint64_t key[4], uint64_t hash) {

@@ -4,7 +4,8 @@
  * Hash chains through the slots. New slots enter at a chain's head, under the lock; a slot that
  * leaves keeps its own link until it is reserved again, so a reader who stands on it finds his way
  * on. One who has been led into another chain, or past a slot that changed under him, sees it by
- * the slot's hash or generation and starts again. A chunk that is published all the while is
+ * the slot's hash or generation and starts again; so does one who meets it between its new word
+ * and its new link, since the old link is gone by then. A chunk that is published all the while is
  * therefore always found.
  *
  * A second set of chains, only used under the lock, leads from a file to all its slots.
@@ -27,13 +28,17 @@ typedef struct oap_index {
 uint32_t oap_index_pin(const oap_index *index, const uint64_t key[4], uint64_t hash,
                        uint64_t *before);
 
-/* The slot that is visible under that key or being loaded, or 0. No lock needed; without it the
- * answer may be out of date. */
-uint32_t oap_index_find(const oap_index *index, const uint64_t key[4], uint64_t hash);
+/* The slot that is visible under that key or being loaded, and the word that says which; or 0. No
+ * lock needed; without it the answer may be out of date. */
+uint32_t oap_index_find(const oap_index *index, const uint64_t key[4], uint64_t hash,
+                        uint64_t *word);
 
 /* Under the lock, for a key under which nothing is visible: the slot under which the same column
  * chunk is visible in another representation, or 0. */
 uint32_t oap_index_find_other(const oap_index *index, const uint64_t key[4], uint64_t hash);
+
+/* Under the lock: takes away the link of a slot whose word is about to become reserved. */
+void oap_index_prepare(oap_index *index, uint32_t slot);
 
 /* Under the lock: writes key and hash into a slot whose word has just become reserved, and links
  * it. */

@@ -62,6 +62,12 @@ static void clear_slot_above(oap_shard *shard, uint32_t number) {
   }
 }
 
+void oap_shard_set_resizing(oap_shard *shard, bool resizing) {
+  pthread_mutex_lock(&shard->lock);
+  shard->is_resizing = resizing;
+  pthread_mutex_unlock(&shard->lock);
+}
+
 void oap_shard_resize(oap_shard *shard, uint64_t part) {
   pthread_mutex_lock(&shard->lock);
   bool shrinks = part < shard->part;
@@ -75,7 +81,6 @@ void oap_shard_resize(oap_shard *shard, uint64_t part) {
     uint32_t first = shard->regions[r];
     oap_space_limit(&shard->space, first, limit_at(shard, shard->space.extents[first].position));
   }
-  shard->is_shrinking = shrinks;
   /* Whatever comes while the lock is away lies below the limit. */
   for (uint32_t i = 1; shrinks && i <= shard->slot_top; i++) {
     clear_slot_above(shard, i);
@@ -84,7 +89,6 @@ void oap_shard_resize(oap_shard *shard, uint64_t part) {
       pthread_mutex_lock(&shard->lock);
     }
   }
-  shard->is_shrinking = false;
   pthread_mutex_unlock(&shard->lock);
 }
 
@@ -104,17 +108,17 @@ void oap_shard_release_at(const oap_shard *shard, uint32_t away, uint64_t start,
                 end < away_end ? end : away_end);
 }
 
-/* The first extent of a region that is away and does not start before a position; its start and
- * end. */
+/* The first part of a region, from a position on, that is away; its start and end. What was seen
+ * before may have grown since, by chunks that went. */
 static bool next_away(oap_shard *shard, uint32_t region, uint64_t from, uint64_t *start,
                       uint64_t *end) {
   bool found = false;
   pthread_mutex_lock(&shard->lock);
   for (uint32_t e = region; e != 0 && !found; e = shard->space.extents[e].next) {
     const oap_extent *extent = &shard->space.extents[e];
-    found = extent->owner == OAP_AWAY && extent->position >= from;
-    *start = extent->position;
+    *start = extent->position > from ? extent->position : from;
     *end = extent->position + (uint64_t)extent->units * OAP_ALIGNMENT;
+    found = extent->owner == OAP_AWAY && *end > from;
   }
   pthread_mutex_unlock(&shard->lock);
   return found;

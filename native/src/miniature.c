@@ -75,7 +75,8 @@ void oap_miniature_insert(oap_miniature *m, const uint64_t key[4], uint64_t hash
 }
 
 void oap_miniature_replace(oap_miniature *m, const uint64_t key[4], uint64_t hash, uint64_t bytes) {
-  uint32_t number = oap_index_find(&m->shard.index, key, hash);
+  uint64_t word;
+  uint32_t number = oap_index_find(&m->shard.index, key, hash, &word);
   if (number != 0 && m->shard.slots[number].bytes == bytes) {
     return;
   }

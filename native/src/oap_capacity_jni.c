@@ -4,6 +4,8 @@
 
 #include "oap_capacity_model.h"
 
+#include <errno.h>
+
 static oap_capacity_model *model_of(jlong model) { return (oap_capacity_model *)(uintptr_t)model; }
 
 static oap_column_chunk chunk_of(jlong high, jlong low, jlong group_and_column) {
@@ -19,6 +21,9 @@ static oap_column_chunk chunk_of(jlong high, jlong low, jlong group_and_column) 
 static jint model_open(JNIEnv *env, jclass class, jstring policy, jlong capacity, jlongArray out) {
   (void)class;
   const char *policy_text = policy == NULL ? NULL : (*env)->GetStringUTFChars(env, policy, NULL);
+  if (policy != NULL && policy_text == NULL) {
+    return -ENOMEM; /* an exception is pending */
+  }
   oap_capacity_model *model;
   jint result = oap_capacity_model_open(policy_text, (uint64_t)capacity, &model);
   if (result == 0) {

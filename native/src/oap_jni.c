@@ -71,7 +71,8 @@ static jint native_open(JNIEnv *env, jclass class, jlong capacity, jint medium, 
   };
   jint result = -ENOMEM; /* if the JVM cannot lend its bytes; an exception is pending */
   jbyte *path_bytes = (*env)->GetByteArrayElements(env, paths, NULL);
-  const char *policy_text = policy == NULL ? NULL : (*env)->GetStringUTFChars(env, policy, NULL);
+  const char *policy_text =
+      path_bytes == NULL || policy == NULL ? NULL : (*env)->GetStringUTFChars(env, policy, NULL);
   if (path_bytes != NULL && (policy == NULL || policy_text != NULL)) {
     const char *next = (const char *)path_bytes;
     for (int i = 0; i < path_count; i++) {

@@ -24,9 +24,9 @@ typedef struct oap_queue {
 /* How often keys were asked for lately, about: four counters of four bits each per key, of which
  * the least counts; all are halved now and then (Einziger et al., TinyLFU, 2017). */
 typedef struct oap_sketch {
-  uint64_t *words; /* sixteen counters each */
+  uint64_t *words;    /* sixteen counters each */
+  uint64_t additions; /* since the last halving */
   uint32_t mask;
-  uint32_t additions; /* since the last halving */
 } oap_sketch;
 
 typedef struct oap_policy oap_policy;

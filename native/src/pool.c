@@ -70,9 +70,10 @@ static int open_arenas(oap_pool *pool, const oap_options *options, uint64_t part
   if (pool->windows == NULL) {
     return -ENOMEM;
   }
+  uint64_t own_node = oap_own_node(); /* once: the thread may move to another */
   for (uint32_t i = 0; i < pool->arena_count; i++) {
     oap_arena *arena = &pool->arenas[i];
-    int error = oap_arena_open(arena, options, i, part * pool->shard_count, each);
+    int error = oap_arena_open(arena, options, i, own_node, part * pool->shard_count, each);
     if (error != 0) {
       return error;
     }
@@ -176,13 +177,17 @@ static int retire(oap_pool *pool) {
    * chunk is no longer published. No chunk can become so either: reserve, which looks at the flag
    * under the lock, refuses, and what was loading is doomed. So pins only end from here on.
    */
-  int error = is_busy(pool) ? -EBUSY : 0;
-  for (uint32_t i = 0; error == 0 && i < pool->arena_count; i++) {
-    error = oap_arena_empty(&pool->arenas[i]);
+  if (is_busy(pool)) {
+    for (uint32_t i = 0; i < pool->shard_count; i++) {
+      oap_shard_set_retired(&pool->shards[i], false);
+    }
+    return -EBUSY;
   }
-  pool->retired = error == 0;
-  for (uint32_t i = 0; error != 0 && i < pool->shard_count; i++) {
-    oap_shard_set_retired(&pool->shards[i], false);
+  pool->retired = true;
+  int error = 0;
+  for (uint32_t i = 0; i < pool->arena_count; i++) {
+    int kept = oap_arena_empty(&pool->arenas[i]);
+    error = error == 0 ? kept : error;
   }
   return error;
 }
@@ -192,7 +197,7 @@ int oap_pool_retire(oap_pool *pool) {
   bool was_retired = pool->retired;
   int error = was_retired ? 0 : retire(pool);
   oap_pool_unlock(pool);
-  if (error == 0 && !was_retired) {
+  if (error != -EBUSY && !was_retired) {
     oap_prefault_stop(pool);
   }
   return error;

@@ -17,7 +17,7 @@ uint32_t oap_room_give(oap_shard *shard, uint32_t number) {
     uint64_t limit = oap_shard_range_of(shard, start)->position + shard->part;
     uint32_t away;
     uint32_t hole = oap_space_give(&shard->space, slot->extent[i], limit, &away);
-    if (away != 0 && !shard->is_shrinking) {
+    if (away != 0 && !shard->is_resizing) {
       oap_shard_release_at(shard, away, start, end);
     }
     if (hole == 0) {

@@ -10,7 +10,7 @@
  * before they run out of bytes. */
 #define BYTES_PER_SLOT 4096
 #define LEAST_SLOTS 256
-#define MOST_SLOTS (UINT32_C(1) << 31)
+#define MOST_SLOTS (UINT32_C(1) << 30) /* extents, two and a half for each, are numbered, too */
 #define SLOTS_PER_HEAD 4
 #define SLOTS_PER_FILE_HEAD 32
 #define SLOTS_PER_SKETCH_WORD 8

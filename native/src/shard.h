@@ -47,8 +47,8 @@ typedef struct oap_shard {
   uint32_t slot_top;   /* slots ever used */
   uint32_t slot_free;  /* chain of slots to be used again */
   uint32_t number;
-  bool retired;      /* takes no more reservations */
-  bool is_shrinking; /* memory goes back to the system later, all at once */
+  bool retired;     /* takes no more reservations */
+  bool is_resizing; /* memory goes back to the system later, all at once */
   const oap_range *ranges;
   uint32_t range_count;
   const struct oap_arena *arenas; /* that of each range */
@@ -88,6 +88,10 @@ uint64_t oap_shard_clear(oap_shard *shard);
 
 /* Under the lock: drops a slot that is published or loading. */
 void oap_shard_drop_slot(oap_shard *shard, uint32_t number);
+
+/* While the pool is resized, chunks that go give no memory back: it may be what the pool is growing
+ * into. oap_shard_release does it afterwards. */
+void oap_shard_set_resizing(oap_shard *shard, bool resizing);
 
 /* From now on so many bytes of each range are in use; they have been committed. Chunks above are
  * evicted, or dropped, so that they go with their last pin. */

@@ -39,7 +39,7 @@ typedef struct oap_slot {
   /* First cache line: all that a hit on a chunk of one piece touches. */
   _Atomic uint64_t word;
   _Atomic uint64_t key[4];
-  _Atomic uint32_t next; /* in the hash chain; stays as it is while the slot is free */
+  _Atomic uint32_t next; /* in the hash chain; stays as it is while the slot is free. See index.h */
   _Atomic uint32_t hash;
   uint64_t bytes;
   uint64_t place; /* position of the first piece, plus the number of pieces */

@@ -27,13 +27,14 @@ uint64_t vector_keys_below(const oap_key_set *set, int64_t value);
 static inline bool vector_table_has(const oap_key_set *set, int64_t key) {
   uint64_t mask = UINT64_MAX >> set->shift;
   uint64_t at = (uint64_t)key * VECTOR_HASH_FACTOR >> set->shift;
-  while (set->table[at] != key) {
-    if (set->table[at] == set->vacant) {
-      return false;
+  /* Vacant first: it is no key, but may be the value asked about. */
+  while (set->table[at] != set->vacant) {
+    if (set->table[at] == key) {
+      return true;
     }
     at = (at + 1) & mask;
   }
-  return true;
+  return false;
 }
 
 #endif

@@ -119,14 +119,16 @@ static void locks_of_arenas(void) {
   for (int retire = 0; retire < 2; retire++) {
     oap_arena arena;
     oap_options options = {.medium = OAP_DRAM};
-    CHECK(oap_arena_open(&arena, &options, 0, CAPACITY, CAPACITY) == 0 && arena.file == -1);
+    CHECK(oap_arena_open(&arena, &options, 0, 1, CAPACITY, CAPACITY) == 0 && arena.file == -1);
     arena.file = open(name, O_RDWR | O_CLOEXEC);
     CHECK(arena.file >= 0 && flock(arena.file, LOCK_EX | LOCK_NB) == 0);
+    int in_a_child = dup(arena.file);
     CHECK(flock(other, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK);
     CHECK(retire == 0 || oap_arena_empty(&arena) == 0);
     CHECK((flock(other, LOCK_EX | LOCK_NB) == 0) == (retire == 1));
     oap_arena_close(&arena);
     CHECK(flock(other, LOCK_EX | LOCK_NB) == 0 && flock(other, LOCK_UN) == 0);
+    CHECK(close(in_a_child) == 0);
   }
   CHECK(close(other) == 0 && unlink(name) == 0);
 }
