@@ -109,7 +109,7 @@ final class CachedParquetScan(
       parquet.options,
       parquet.pushedAggregate,
       parquet.partitionFilters,
-      parquet.dataFilters,
+      if (statistics.isDefined) CachedParquetScan.onDataOnly(parquet) else parquet.dataFilters,
       parquet.pushedVariantExtractions
     )
     with SupportsRuntimeV2Filtering {
@@ -324,6 +324,17 @@ private object CachedParquetScan {
     case Not(child) => Not(inOneOrder(child))
     case In(column, values) => In(column, values.sortBy(String.valueOf(_)))
     case other => other
+  }
+
+  /**
+   * The data filters without those that are about partition columns, too: they are evaluated above
+   * the scan only. In them Spark's comparison of V2 scans would see the columns of two reads of one
+   * table as different ones, where that of V1 scans does not.
+   */
+  private def onDataOnly(scan: ParquetScan): Seq[Expression] = {
+    val partitionColumns = scan.fileIndex.partitionSchema.fieldNames.toSet
+    scan.dataFilters.filterNot(_.references.exists(column =>
+      partitionColumns.contains(column.name)))
   }
 
   private def disjuncts(filter: Filter): Seq[Filter] = filter match {

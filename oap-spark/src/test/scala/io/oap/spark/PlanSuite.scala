@@ -115,6 +115,10 @@ class PlanSuite extends CacheSuite {
     "CTE used twice" ->
       """WITH c AS (SELECT k, sum(id) total FROM fact GROUP BY k)
         |SELECT /*+ MERGE(a, b) */ a.k, b.total FROM c a JOIN c b ON a.k = b.k + 1""".stripMargin,
+    "CTE used twice, a condition on columns of both kinds" ->
+      """WITH c AS (SELECT k, sum(id) total FROM fact_p WHERE (p = 1 AND k < 50) OR (p = 2 AND k < 10)
+        |  GROUP BY k)
+        |SELECT /*+ MERGE(a, b) */ a.k, b.total FROM c a JOIN c b ON a.k = b.k + 1""".stripMargin,
     "scalar subquery" -> "SELECT count(*) FROM fact WHERE id > (SELECT avg(id) FROM fact)",
     "scalar subqueries that merge" ->
       """SELECT (SELECT max(id) FROM fact WHERE k = 3), (SELECT sum(id) FROM fact WHERE k = 3),

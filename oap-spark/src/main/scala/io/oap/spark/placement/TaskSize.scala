@@ -46,6 +46,9 @@ private[spark] object TaskSize {
     }
   }
 
+  /** Spark's reader of a task's files goes down one call for each file in which it finds no row. */
+  private[placement] val MostItems = 1000
+
   /** Items as tasks of about equal size, each within `taskBytes` if it can be, in their order. */
   def packed[A](items: Seq[A], cost: A => Long, taskBytes: Long): Seq[Seq[A]] = {
     val total = items.iterator.map(cost).sum
@@ -55,7 +58,8 @@ private[spark] object TaskSize {
     var size = 0L
     items.foreach { item =>
       // To the nearer end: otherwise every task would be too small, or every one too large.
-      if (packed.last.nonEmpty && size + cost(item) / 2 > share) {
+      val isFull = size + cost(item) / 2 > share || packed.last.size >= MostItems
+      if (packed.last.nonEmpty && isFull) {
         packed += ArrayBuffer.empty
         size = 0
       }

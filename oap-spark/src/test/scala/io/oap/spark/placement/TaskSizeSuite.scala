@@ -55,4 +55,9 @@ class TaskSizeSuite extends CacheSuite {
       }
     }
   }
+
+  test("never more items than a reader can go down") {
+    val packed = TaskSize.packed[Int](0 until 2500, _ => 1L, Long.MaxValue / 4)
+    assert(packed.map(_.size) == Seq(1000, 1000, 500) && packed.flatten == (0 until 2500))
+  }
 }
