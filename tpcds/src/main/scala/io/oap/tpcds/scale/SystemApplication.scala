@@ -14,7 +14,7 @@ import io.oap.common.OapConfig
 import io.oap.spark.CacheControl
 import io.oap.tpcds.{Circumstances, DataFolder, FileReads, Progress, Queries, Systems, TpcdsTable}
 import io.oap.tpcds.cluster.{Application, Held}
-import io.oap.tpcds.storage.StorageClass
+import io.oap.tpcds.storage.{Pace, StorageClass}
 
 /**
  * One application of one system, with executors and a pool of its own, from its start until it is
@@ -113,8 +113,12 @@ final class SystemApplication(
     }
   }
 
-  /** Runs all queries of one round in the state that the plan says. */
+  /**
+   * Runs all queries of one round in the state that the plan says. In local mode warm-ups read at
+   * the machine's speed: what is in the pool afterwards does not depend on how long it took.
+   */
   def round(repeat: Int, number: Int, done: Long => Unit): RoundRecord = {
+    Pace.limitThisJvm(number > 0)
     val pageCache =
       if (plan.isCold && number > 0) coldState()
       else if (plan.limitsDevice) dropPageCache()
@@ -160,7 +164,10 @@ final class SystemApplication(
 
   private def dropPageCache(): String = PageCache.drop(session, known.map(_.name))
 
-  override def close(): Unit = context.stop()
+  override def close(): Unit = {
+    Pace.limitThisJvm(true)
+    context.stop()
+  }
 }
 
 object SystemApplication {

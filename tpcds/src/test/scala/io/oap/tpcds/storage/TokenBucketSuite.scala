@@ -27,6 +27,22 @@ class TokenBucketSuite extends AnyFunSuite {
     }
   }
 
+  test("a pace without its limit counts, but does not wait") {
+    val clock = new VirtualClock
+    val pace = new Pace(StorageClass.S3, 1, clock)
+    def read(): Unit = {
+      pace.request(3)
+      pace.transfer(600000000)
+    }
+    Pace.limitThisJvm(false)
+    try read()
+    finally Pace.limitThisJvm(true)
+    assert(clock.elapsedMillis == 0)
+    read()
+    // The bucket has up to 50 ms of credit.
+    assert(clock.elapsedMillis >= 20 + 10000 - 50 && clock.elapsedMillis <= 20 + 10000)
+  }
+
   test("sleeping too long is made good, as long as it is within the burst") {
     val clock = new VirtualClock
     clock.lateness = 10 * Millis
