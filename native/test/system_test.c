@@ -39,8 +39,8 @@ void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int file, o
     errno = ENOMEM;
     return MAP_FAILED;
   }
-  void *data = __real_mmap(at, bytes, protection, flags & ~(MAP_HUGETLB | 63 << MAP_HUGE_SHIFT),
-                           file, offset);
+  void *data = __real_mmap(at, bytes, protection,
+                           flags & ~(MAP_HUGETLB | (int)(63U << MAP_HUGE_SHIFT)), file, offset);
   if ((flags & MAP_FIXED) != 0 && data != MAP_FAILED) {
     unsigned i = huge_at((uintptr_t)data);
     if ((flags & MAP_HUGETLB) != 0) {
