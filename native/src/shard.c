@@ -166,8 +166,11 @@ uint64_t oap_shard_pinned(oap_shard *shard, uint64_t *bytes) {
   for (int i = 0; i < OAP_STRIPES; i++) {
     pinned += atomic_load_explicit(&shard->stripes[i].pinned, memory_order_relaxed);
   }
-  *bytes = (pinned >> OAP_PINNED_SHIFT) * OAP_ALIGNMENT;
-  return pinned & ((UINT64_C(1) << OAP_PINNED_SHIFT) - 1);
+  /* Pinned in one stripe after that was read and unpinned in another before: less than nothing. */
+  int64_t chunks = (int64_t)(pinned << (64 - OAP_PINNED_SHIFT)) >> (64 - OAP_PINNED_SHIFT);
+  int64_t units = (int64_t)(pinned - (uint64_t)chunks) >> OAP_PINNED_SHIFT;
+  *bytes = units > 0 ? (uint64_t)units * OAP_ALIGNMENT : 0;
+  return chunks > 0 ? (uint64_t)chunks : 0;
 }
 
 uint64_t oap_shard_content_version(oap_shard *shard) {
