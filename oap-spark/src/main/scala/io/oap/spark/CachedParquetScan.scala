@@ -279,8 +279,14 @@ final class CachedParquetScan(
 
   private lazy val shares = new ScanShares(
     this,
-    fileIndex.listFiles(partitionFilters, dataFilters).flatMap(_.files.map(_.fileStatus)),
+    shownFiles.listFiles(partitionFilters, dataFilters).flatMap(_.files.map(_.fileStatus)),
     conf.caseSensitiveAnalysis)
+
+  /** The files of a plan that is only shown, which must not settle what it will read. */
+  private def shownFiles = fileIndex match {
+    case partitions: CatalogPartitions => partitions.shown
+    case known => known
+  }
 
   override def getMetaData(): Map[String, String] = {
     super.getMetaData() + ("Format" -> "parquet, column cache") ++
@@ -298,6 +304,7 @@ final class CachedParquetScan(
   /** Two Hive tables may have the same folders with other partition values. */
   private def hasPartitionsOf(that: CachedParquetScan): Boolean =
     (fileIndex eq that.fileIndex) || readPartitionSchema.isEmpty ||
+      fileIndex.isInstanceOf[CatalogPartitions] ||
       fileIndex.asInstanceOf[PartitioningAwareFileIndex].partitionSpec() ==
       that.fileIndex.asInstanceOf[PartitioningAwareFileIndex].partitionSpec()
 

@@ -1,12 +1,20 @@
 package io.oap.spark
 
 import org.apache.spark.sql.catalyst.expressions.{
+  And,
   Attribute,
   AttributeSet,
+  BinaryComparison,
+  Cast,
   DynamicPruningExpression,
   EqualTo,
   Expression,
+  IsNotNull,
+  IsNull,
+  Literal,
   NamedExpression,
+  Not,
+  Or,
   PredicateHelper,
   ScalarSubquery => LogicalScalarSubquery
 }
@@ -25,7 +33,7 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
  * Hands the value of a scalar subquery that a column must equal to the cached scan below, as if it
  * were the only key of a join: `WHERE day = (SELECT max(day) FROM t)` then reads one partition.
  * Spark does so for V1 scans, and evaluates the condition only above V2 scans. The subquery runs
- * once for both.
+ * once for both. And it evaluates conditions in an order as good as that of the query.
  */
 private object SubqueryPruning extends Rule[SparkPlan] with PredicateHelper {
 
@@ -35,15 +43,37 @@ private object SubqueryPruning extends Rule[SparkPlan] with PredicateHelper {
   }
 
   override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
-    case filter @ FilterExec(condition, batch: BatchScanExec) =>
+    case filter @ FilterExec(condition, batch: BatchScanExec) if condition.exists(isValue) =>
       batch.scan match {
         case scan: CachedParquetScan if scan.pushedAggregate.isEmpty =>
-          val more = splitConjunctivePredicates(condition).flatMap(pruning(_, scan))
+          val conditions = splitConjunctivePredicates(condition)
+          val more = conditions.flatMap(pruning(_, scan))
             .filterNot(batch.runtimeFilters.contains(_))
-          if (more.isEmpty) filter
-          else filter.copy(child = batch.copy(runtimeFilters = batch.runtimeFilters ++ more))
+          FilterExec(
+            harmlessFirst(conditions).reduceLeft(And),
+            batch.copy(runtimeFilters = batch.runtimeFilters ++ more))
         case _ => filter
       }
+  }
+
+  /**
+   * Spark's push-down into V2 scans puts conditions with subqueries last, behind those they may
+   * have kept rows from, such as a division by zero. One that cannot fail is as right before all.
+   */
+  private def harmlessFirst(conditions: Seq[Expression]): Seq[Expression] = {
+    val (first, last) = conditions.partition(one => one.exists(isValue) && cannotFail(one))
+    first ++ last
+  }
+
+  private def isValue(expression: Expression): Boolean = expression.isInstanceOf[ScalarSubquery]
+
+  private def cannotFail(expression: Expression): Boolean = expression match {
+    case _: Attribute | _: Literal | _: ScalarSubquery => true
+    case cast: Cast =>
+      Cast.canUpCast(cast.child.dataType, cast.dataType) && cannotFail(cast.child)
+    case _: BinaryComparison | _: And | _: Or | _: Not | _: IsNull | _: IsNotNull =>
+      expression.children.forall(cannotFail)
+    case _ => false
   }
 
   private def pruning(

@@ -9,6 +9,8 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.expressions.{
   AttributeSet,
   DynamicPruningSubquery,
+  Exists,
+  InSubquery,
   MetadataAttribute,
   Nondeterministic,
   SubqueryExpression
@@ -40,8 +42,8 @@ import io.oap.spark.status.TablesRead
  * the same relation into one (`MergeScalarSubqueries`). V2 scans with different columns would not
  * merge. Therefore a subquery without joins is left alone in its own run and turned together with
  * the plan around it, after the merge. One with joins is turned in its own run, because Spark
- * plans dynamic pruning there; but one that becomes a part of the plan around it only there, so
- * that its scans can be the same as others of that plan.
+ * plans dynamic pruning there; but a correlated one becomes a part of the plan around it, whose
+ * conditions may yet reach it, and is pruned there.
  */
 case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
 
@@ -53,7 +55,7 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
   private def turned(plan: LogicalPlan): LogicalPlan = plan match {
     // The table that is to change; Spark refuses that for V1, in its own words.
     case delete: DeleteFromTable => delete
-    case subquery: Subquery if !hasJoin(subquery) || becomesJoin(subquery) => subquery
+    case subquery: Subquery if subquery.correlated || !hasJoin(subquery) => subquery
     case subquery: Subquery => withCachedSubqueries(cached(subquery))
     case _ => withCachedSubqueries(cached(MergeScalarSubqueries(plan)))
   }
@@ -61,17 +63,15 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
   private def isEnabled: Boolean =
     OapConfig.CACHE_ENABLED.get(key => conf.getConfString(key, null))
 
-  /** Whether it is a correlated scalar subquery: Spark joins those with the plan around them. */
-  private def becomesJoin(subquery: Subquery): Boolean =
-    subquery.correlated && isAggregate(subquery.child)
-
-  private def isAggregate(plan: LogicalPlan): Boolean = plan match {
-    case _: Aggregate => true
-    case Project(_, child) => isAggregate(child)
-    case _ => false
+  /** Whether there are joins, or conditions that Spark turns into joins. */
+  private def hasJoin(plan: LogicalPlan): Boolean = plan.exists {
+    case _: Join => true
+    case other =>
+      other.expressions.exists(_.exists {
+        case _: Exists | _: InSubquery => true
+        case _ => false
+      })
   }
-
-  private def hasJoin(plan: LogicalPlan): Boolean = plan.exists(_.isInstanceOf[Join])
 
   private def cached(plan: LogicalPlan): LogicalPlan = {
     // Spark prunes the partitions of V1 catalog tables after this rule. Doing it now gives the
@@ -114,9 +114,9 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
   private def withCachedSubqueries(plan: LogicalPlan): LogicalPlan =
     plan.transformAllExpressions {
       case pruning: DynamicPruningSubquery => pruning
-      case subquery: SubqueryExpression if !hasJoin(subquery.plan) =>
-        subquery.withNewPlan(
-          withCachedSubqueries(V2ScanRelationPushDown(cached(subquery.plan))))
+      case subquery: SubqueryExpression if subquery.isCorrelated || !hasJoin(subquery.plan) =>
+        val turned = cached(Subquery(subquery.plan, correlated = false)).children.head
+        subquery.withNewPlan(withCachedSubqueries(V2ScanRelationPushDown(turned)))
     }
 
   private def cachedV1(
@@ -128,10 +128,9 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
       case files: HadoopFsRelation
           if isServed(relation, files) && areServed(files.schema, files.options) &&
             choice.isCached(relation.catalogTable, files.location.rootPaths, files.options) =>
-        fileIndex(files.location).map { index =>
+        fileIndex(relation.catalogTable, files).map { index =>
           relation.catalogTable.foreach(
             Cluster.of(session.sparkContext).removedFiles.tableIsRead)
-          TablesRead.isRead(relation.catalogTable, index)
           val options = new CaseInsensitiveStringMap(files.options.asJava)
           val table = new CachedParquetTable(
             ParquetTable(
@@ -190,9 +189,14 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
       !relation.output.exists(MetadataAttribute.unapply(_).isDefined) &&
       !(files.bucketSpec.isDefined && conf.bucketingEnabled)
 
-  private def fileIndex(location: FileIndex): Option[PartitioningAwareFileIndex] = location match {
-    case catalog: CatalogFileIndex => Some(catalog.filterPartitions(Nil))
-    case files: PartitioningAwareFileIndex => Some(files)
+  private def fileIndex(
+      table: Option[CatalogTable],
+      files: HadoopFsRelation): Option[PartitioningAwareFileIndex] = files.location match {
+    case catalog: CatalogFileIndex =>
+      Some(new CatalogPartitions(files.sparkSession, catalog, TablesRead.isRead(table, _)))
+    case index: PartitioningAwareFileIndex =>
+      TablesRead.isRead(table, index)
+      Some(index)
     case _ => None
   }
 

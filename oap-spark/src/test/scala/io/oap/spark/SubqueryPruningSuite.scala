@@ -88,6 +88,41 @@ class SubqueryPruningSuite extends CacheSuite {
     spark.udf.register("never", () => false)
     assert(assertSameOutcome(
       sql("SELECT k FROM zeros WHERE never() AND 100 / k > 20")) === Right(Nil))
+    each {
+      for (guard <- Seq("k > (SELECT min(id) FROM range(3))", "(SELECT max(k) FROM keys) < k"))
+        assert(
+          assertSameOutcome(sql(s"SELECT k FROM zeros WHERE $guard AND 100 / k > 1")).isRight)
+      // A condition that may itself fail does not come before one that keeps rows from it.
+      assert(
+        assertSameOutcome(
+          sql("SELECT k FROM zeros WHERE k > 0 AND 100 / k > (SELECT max(k) FROM keys)")).isRight)
+    }
+  }
+
+  test("a correlated subquery with joins is pruned by the conditions around it") {
+    each {
+      def lateral = sql(
+        """SELECT a.id, t.id FROM parts a, LATERAL (
+          |  SELECT b.id FROM parts b JOIN keys ON b.id % 5 = k WHERE b.p = a.p) t
+          |WHERE a.p = 3 AND a.id < 100""".stripMargin)
+      assert(assertSameRows(lateral).chunksHit === 2, "one partition of each")
+      def exists = sql(
+        """SELECT id FROM groups g WHERE EXISTS (
+          |  SELECT * FROM parts b JOIN keys ON b.p = k WHERE b.id = g.id)""".stripMargin)
+      assertSameRows(exists)
+      assert(cachedScans(executed(exists)).size === 2)
+    }
+  }
+
+  test("a subquery within a subquery that Spark makes a join there") {
+    each {
+      def nested = sql(
+        """SELECT id FROM groups WHERE id < (
+          |  SELECT avg(id) FROM parts WHERE EXISTS (SELECT 1 FROM groups g WHERE g.id = parts.id)
+          |)""".stripMargin)
+      assertSameRows(nested)
+      assert(cachedScans(executed(nested)).size === 3)
+    }
   }
 
   test("a global view is read by the settings of the session that made it") {

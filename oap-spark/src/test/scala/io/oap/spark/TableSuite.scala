@@ -5,6 +5,7 @@ import java.nio.file.{Files, Path, StandardCopyOption}
 import scala.util.Using
 
 import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.execution.ExplainMode
 
 /** Tables that change: what is read is what is there, as with Spark alone. */
 abstract class TableSuite extends CacheSuite {
@@ -82,6 +83,21 @@ abstract class TableSuite extends CacheSuite {
 
   for ((what, text) <- partitionChanges) test(what) {
     assertSameChange(isPartitioned = true)(name => sql(text.replace("$t", name)))
+  }
+
+  for (change <- Seq(
+      "INSERT INTO $t VALUES (1000, 'new', 9)",
+      "INSERT OVERWRITE $t PARTITION (p = 1) SELECT id, 'one' FROM range(5)",
+      "ALTER TABLE $t DROP PARTITION (p = 2)"
+    )) test(s"shown, changed, and then read: $change") {
+    def run(): Either[Seq[String], Seq[String]] = {
+      val name = table(isPartitioned = true)
+      val query = sql(s"SELECT * FROM $name")
+      query.queryExecution.explainString(ExplainMode.fromString("formatted"))
+      sql(change.replace("$t", name))
+      outcome(query)
+    }
+    assertOutcome(run(), alone(run()), "after the change")
   }
 
   test("overwrite of the partitions that are written") {

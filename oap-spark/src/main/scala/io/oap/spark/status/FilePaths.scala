@@ -8,7 +8,7 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetTable
 
-import io.oap.spark.Folders
+import io.oap.spark.{CatalogPartitions, Folders}
 
 /** Turns what users name into paths as the executors know them: fully qualified. */
 private[status] object FilePaths {
@@ -73,7 +73,11 @@ private[status] object FilePaths {
         case index => Some(index.rootPaths)
       }
     case DataSourceV2Relation(table: ParquetTable, _, _, _, _, _) =>
-      Some(table.fileIndex.rootPaths)
+      table.fileIndex match {
+        case partitions: CatalogPartitions =>
+          Some(partitions.rootPaths ++ partitions.shown.rootPaths)
+        case index => Some(index.rootPaths)
+      }
     case _ => None
   }
 
