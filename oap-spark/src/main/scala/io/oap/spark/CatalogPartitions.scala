@@ -18,7 +18,7 @@ import org.apache.spark.sql.types.StructType
  * and shown, long before that, and partitions come and go meanwhile. Thread-safe.
  *
  * @param catalog what Spark alone would list by, as late
- * @param listed called with the files once they are known
+ * @param listed called with the files whenever they are listed
  */
 private[spark] final class CatalogPartitions(
     session: SparkSession,
@@ -29,17 +29,18 @@ private[spark] final class CatalogPartitions(
   private var known: Option[PartitioningAwareFileIndex] = None
 
   private def files: PartitioningAwareFileIndex = synchronized {
+    known = Some(shown)
+    known.get
+  }
+
+  /** The files that the query has read, or would now; asking does not settle it. */
+  def shown: PartitioningAwareFileIndex = synchronized {
     known.getOrElse {
       val now = catalog.filterPartitions(Nil)
-      known = Some(now)
       listed(now)
       now
     }
   }
-
-  /** The files that the query has read, or would now; asking does not settle it. */
-  def shown: PartitioningAwareFileIndex =
-    synchronized(known).getOrElse(catalog.filterPartitions(Nil))
 
   override def partitionSchema: StructType = catalog.partitionSchema
 

@@ -193,9 +193,15 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
       table: Option[CatalogTable],
       files: HadoopFsRelation): Option[PartitioningAwareFileIndex] = files.location match {
     case catalog: CatalogFileIndex =>
-      Some(new CatalogPartitions(files.sparkSession, catalog, TablesRead.isRead(table, _)))
+      Some(new CatalogPartitions(
+        files.sparkSession,
+        catalog,
+        TablesRead.isRead(table, _, isWhole = true)))
     case index: PartitioningAwareFileIndex =>
-      TablesRead.isRead(table, index)
+      // Of a catalog table with partitions these are what the query's conditions have left.
+      val isWhole =
+        !table.exists(t => t.tracksPartitionsInCatalog && files.partitionSchema.nonEmpty)
+      TablesRead.isRead(table, index, isWhole)
       Some(index)
     case _ => None
   }
@@ -212,7 +218,7 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
             table.paths.map(new Path(_)),
             (table.options.asScala ++ relation.options.asScala).toMap) =>
       val options = (table.options.asScala ++ relation.options.asScala).toMap
-      TablesRead.isRead(None, table.fileIndex)
+      TablesRead.isRead(None, table.fileIndex, isWhole = true)
       Some(
         relation.copy(table = new CachedParquetTable(
           table,

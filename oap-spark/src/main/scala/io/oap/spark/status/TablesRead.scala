@@ -20,7 +20,8 @@ private[spark] object TablesRead {
   /**
    * A table as it was planned to be read last.
    *
-   * @param length bytes of all its files; nothing where it is one of several that were read as one
+   * @param length bytes of all its files; nothing where they were not seen yet, or it is one of
+   *     several that were read as one
    */
   final case class TableRead(table: String, atMillis: Long, length: Option[Long])
 
@@ -31,14 +32,20 @@ private[spark] object TablesRead {
    * Remembers a table.
    *
    * @param table the table, where it is one of a catalog; else its paths are its name
-   * @param files its files, all of them
+   * @param files its files, or those of some partitions
    */
-  def isRead(table: Option[CatalogTable], files: PartitioningAwareFileIndex): Unit = {
+  def isRead(
+      table: Option[CatalogTable],
+      files: PartitioningAwareFileIndex,
+      isWhole: Boolean): Unit = {
     val now = System.currentTimeMillis()
     val location = table.flatMap(_.storage.locationUri).map(new Path(_))
     val places = location.fold(files.rootPaths)(Seq(_)).map(_.toString)
-    val length = if (places.size == 1) Some(files.sizeInBytes) else None
     places.foreach { folder =>
+      val length =
+        if (!isWhole) Option(folders.get(folder)).flatMap(_.length)
+        else if (places.size == 1) Some(files.sizeInBytes)
+        else None
       folders.put(folder, TableRead(table.fold(folder)(_.identifier.unquotedString), now, length))
     }
   }

@@ -161,6 +161,9 @@ class ResidencyTablesSuite extends CacheSuite {
     assert(plan.contains(s"CachedShare: [a: ${math.floor(100 * lengths).toInt} %"), plan)
     sql("SELECT * FROM parts").collect()
     assert(share("tables") === 1.0)
+    CacheControl.clear(spark)
+    sql("SELECT a FROM parts WHERE p = 1").collect()
+    assert(math.abs(share("columns") - lengths) < 1e-9, "also after a query on a part of it")
   }
 
   test("a share counts what is held in two representations once") {
