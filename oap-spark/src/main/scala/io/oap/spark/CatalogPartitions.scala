@@ -5,6 +5,7 @@ import scala.collection.mutable
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.datasources.{
   CatalogFileIndex,
   PartitionDirectory,
@@ -29,17 +30,23 @@ private[spark] final class CatalogPartitions(
   private var known: Option[PartitioningAwareFileIndex] = None
 
   private def files: PartitioningAwareFileIndex = synchronized {
-    known = Some(shown)
+    known = Some(known.getOrElse(list()))
     known.get
   }
 
-  /** The files that the query has read, or would now; asking does not settle it. */
+  /**
+   * The files that the query has read, or would now. Asking does not settle which, but where a query
+   * is running: Spark shows its plan right before it reads, and should not list twice.
+   */
   def shown: PartitioningAwareFileIndex = synchronized {
-    known.getOrElse {
-      val now = catalog.filterPartitions(Nil)
-      listed(now)
-      now
-    }
+    val isRunning = session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY) != null
+    if (isRunning) files else known.getOrElse(list())
+  }
+
+  private def list(): PartitioningAwareFileIndex = {
+    val now = catalog.filterPartitions(Nil)
+    listed(now)
+    now
   }
 
   override def partitionSchema: StructType = catalog.partitionSchema

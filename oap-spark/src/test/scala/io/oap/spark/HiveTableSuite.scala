@@ -1,5 +1,7 @@
 package io.oap.spark
 
+import org.apache.spark.metrics.source.HiveCatalogMetrics
+
 /** Hive tables whose Parquet files Spark reads itself, with a metastore in the test's folder. */
 class HiveTableSuite extends TableSuite {
   override protected def format: String = "STORED AS PARQUET"
@@ -32,6 +34,23 @@ class HiveTableSuite extends TableSuite {
     assertServed(sql("SELECT id FROM placed WHERE p = 'b c'"))
     sql("ALTER TABLE placed DROP PARTITION (p = 'a')")
     assertServed(sql("SELECT p, count(*), max(id) FROM placed GROUP BY p"))
+  }
+
+  test("the metastore is asked for partitions as often as by Spark alone") {
+    sql("CREATE TABLE listed (id BIGINT) PARTITIONED BY (p INT) STORED AS PARQUET")
+    sql("INSERT INTO listed SELECT id, id % 5 FROM range(100)")
+    def fetched(query: String): Long = {
+      val counter = HiveCatalogMetrics.METRIC_PARTITIONS_FETCHED
+      val before = counter.getCount
+      sql(query).collect()
+      counter.getCount - before
+    }
+    for (query <- Seq(
+        "SELECT * FROM listed",
+        "SELECT a.id FROM listed a JOIN listed b ON a.id = b.id WHERE a.p > 2",
+        "SELECT count(*) FROM listed WHERE id IN (SELECT id FROM listed WHERE p = 1)"
+      ))
+      assert(fetched(query) === alone(fetched(query)), query)
   }
 
   test("tables whose partitions share folders are not the same") {
