@@ -3,6 +3,8 @@ package io.oap.spark
 import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
   AttributeSet,
+  EqualTo,
+  Exists,
   Expression,
   InSubquery,
   PredicateHelper
@@ -90,9 +92,17 @@ private final class JoinKeys(plan: LogicalPlan, conf: SQLConf)
 
   /** What is looked for in the result of a subquery, which Spark makes a join only later. */
   private val soughtInSubqueries: Seq[Expression] = plan.collect { case Filter(condition, child) =>
-    condition.collect { case InSubquery(values, _) => values }.flatten
-      .flatMap(findExpressionAndTrackLineageDown(_, child)).map(_._1)
+    condition.collect {
+      case InSubquery(values, query) => values ++ equalities(query.joinCond)
+      case exists: Exists => equalities(exists.joinCond)
+    }.flatten.flatMap(findExpressionAndTrackLineageDown(_, child)).map(_._1)
   }.flatten
+
+  private def equalities(conditions: Seq[Expression]): Seq[Expression] =
+    conditions.flatMap(splitConjunctivePredicates).flatMap {
+      case EqualTo(left, right) => Seq(left, right)
+      case _ => Nil
+    }
 
   /**
    * Whether a key is computed from these columns. Spark filters the partitions of a V1 scan by such

@@ -71,7 +71,9 @@ class SubqueryPruningSuite extends CacheSuite {
       for (condition <- Seq(
           "p >= (SELECT max(k) FROM keys)",
           "p + 1 = (SELECT max(k) FROM keys)",
-          "p IN (SELECT CAST(k AS BIGINT) FROM keys WHERE k % 2 = 1)")) {
+          "p IN (SELECT CAST(k AS BIGINT) FROM keys WHERE k % 2 = 1)",
+          "EXISTS (SELECT 1 FROM keys WHERE CAST(k AS BIGINT) = parts.p AND k % 2 = 1)"
+        )) {
         def query = sql(s"SELECT count(id) FROM parts WHERE $condition")
         assert(cachedScans(executed(query)).isEmpty, condition)
         assertSameRows(query)
