@@ -331,13 +331,13 @@ public final class ChunkCache {
    *
    * @return the chunk as the only buffer, or null
    */
-  public HeldChunks getIfHeld(ChunkKey key) {
-    Pin pin = pin(key);
+  public HeldChunks getIfHeld(ChunkRequest chunk) {
+    Pin pin = pin(chunk);
     if (pin == null) {
       return null;
     }
-    isFound(key, pin.bytes());
-    ChunkAccess.record(key, pin.bytes(), true);
+    isFound(chunk.key(), pin.bytes());
+    ChunkAccess.record(chunk.key(), pin.bytes(), true);
     HeldChunks held = new HeldChunks(1, this::unpin);
     held.put(0, pin);
     return held;
@@ -359,6 +359,17 @@ public final class ChunkCache {
       switchOff(e);
       return null;
     }
+  }
+
+  /** The same for an encoded chunk. One of another length cannot be right, and is dropped. */
+  Pin pin(ChunkRequest chunk) {
+    Pin pin = pin(chunk.key());
+    if (pin != null && pin.bytes() != chunk.length()) {
+      unpin(pin);
+      drop(chunk.key());
+      return null;
+    }
+    return pin;
   }
 
   /** Ends a pin; a pool that fails to is given up, and the caller does not hear of it. */

@@ -71,7 +71,7 @@ final class ChunkGet {
   }
 
   private boolean hit(int index) {
-    Pin pin = cache.pin(requests.get(index).key());
+    Pin pin = cache.pin(requests.get(index));
     if (pin == null) {
       return false;
     }

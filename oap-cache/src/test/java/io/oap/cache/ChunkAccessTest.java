@@ -28,8 +28,8 @@ class ChunkAccessTest {
       get(cache, file, b);
       recording.enable(ChunkAccess.NAME);
       get(cache, file, a, b);
-      cache.getIfHeld(a.key()).close();
-      cache.getIfHeld(file.chunk(2, 20000, 10).key());
+      cache.getIfHeld(a).close();
+      cache.getIfHeld(file.chunk(2, 20000, 10));
       recording.disable(ChunkAccess.NAME);
       get(cache, file, a);
       recording.stop();

@@ -91,7 +91,7 @@ class ChunkCacheFaultTest {
     getAndCheck(file, a, b, c);
     assertEquals(3, counters.minus(before).chunksBypassed());
     assertEquals(600, counters.minus(before).bytesFromFile());
-    assertNull(cache.getIfHeld(a.key()));
+    assertNull(cache.getIfHeld(a));
     assertSame(fault, cache.fault());
   }
 

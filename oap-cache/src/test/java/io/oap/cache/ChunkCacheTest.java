@@ -165,7 +165,7 @@ class ChunkCacheTest {
     pool.close();
     get(file.chunk(0, 0, 100)).close();
     assertCounted(0, 1, 1);
-    assertNull(cache.getIfHeld(file.chunk(0, 0, 100).key()));
+    assertNull(cache.getIfHeld(file.chunk(0, 0, 100)));
   }
 
   @Test
@@ -191,13 +191,26 @@ class ChunkCacheTest {
   @Test
   void getIfHeld_neitherLoadsNorCounts() throws IOException {
     ChunkRequest a = file.chunk(0, 0, 100);
-    assertNull(cache.getIfHeld(a.key()));
+    assertNull(cache.getIfHeld(a));
     get(a).close();
-    try (HeldChunks held = cache.getIfHeld(a.key())) {
+    try (HeldChunks held = cache.getIfHeld(a)) {
       file.assertHolds(List.of(a), held);
     }
     assertEquals(1, file.reads.size());
     assertCounted(0, 1, 0);
+  }
+
+  @Test
+  void heldChunkOfAnotherLength_isNotTakenForTheOneAskedFor() throws IOException {
+    ChunkRequest a = file.chunk(0, 0, 100);
+    ChunkRequest b = file.chunk(0, 500, 60);
+    get(a).close();
+    get(b).close();
+    assertCounted(0, 2, 0);
+    get(b).close();
+    assertCounted(1, 2, 0);
+    assertNull(cache.getIfHeld(a));
+    assertFalse(pool.isHeld(a.key()));
   }
 
   @Test

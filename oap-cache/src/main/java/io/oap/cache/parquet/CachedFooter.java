@@ -72,8 +72,11 @@ final class CachedFooter {
 
   private static Map<ColumnPath, Integer> leafOrdinals(ParquetMetadata metadata) {
     Map<ColumnPath, Integer> ordinals = new HashMap<>();
-    for (ColumnDescriptor column : metadata.getFileMetaData().getSchema().getColumns()) {
-      ordinals.put(ColumnPath.get(column.getPath()), ordinals.size());
+    List<ColumnDescriptor> leaves = metadata.getFileMetaData().getSchema().getColumns();
+    for (int i = 0; i < leaves.size(); i++) {
+      ColumnPath path = ColumnPath.get(leaves.get(i).getPath());
+      // Of columns that have one name nobody can tell which chunk is whose.
+      ordinals.put(path, ordinals.containsKey(path) ? null : Integer.valueOf(i));
     }
     return ordinals;
   }
@@ -98,8 +101,8 @@ final class CachedFooter {
 
   private void addChunk(FileId file, int rowGroup, Integer ordinal, ColumnChunkMetaData chunk) {
     long length = chunk.getTotalSize();
-    // A chunk the reader could not ask for in one range, or of a column the schema does not know,
-    // is left to plain reads.
+    // A chunk the reader could not ask for in one range, or of a column that the schema does not
+    // know or has twice, is left to plain reads.
     if (ordinal == null || length <= 0 || length >= Integer.MAX_VALUE) {
       return;
     }

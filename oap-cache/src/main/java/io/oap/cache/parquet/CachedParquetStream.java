@@ -130,7 +130,7 @@ final class CachedParquetStream extends SeekableInputStream {
   }
 
   private boolean serveHeld(ChunkRequest chunk, List<ParquetFileRange> wanted) {
-    HeldChunks found = chunks.getIfHeld(chunk.key());
+    HeldChunks found = chunks.getIfHeld(chunk);
     if (found == null) {
       return false;
     }
@@ -198,7 +198,7 @@ final class CachedParquetStream extends SeekableInputStream {
   private byte[] structure(int length) throws IOException {
     byte[] bytes = new byte[length];
     ChunkRequest chunk = footer.chunkAround(windowStart, length);
-    try (HeldChunks found = chunk == null ? null : chunks.getIfHeld(chunk.key())) {
+    try (HeldChunks found = chunk == null ? null : chunks.getIfHeld(chunk)) {
       if (found == null) {
         file.readFully(windowStart, bytes);
       } else {

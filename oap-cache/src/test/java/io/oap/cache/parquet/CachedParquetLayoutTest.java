@@ -2,9 +2,11 @@ package io.oap.cache.parquet;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.oap.cache.ChunkRequest;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -27,6 +29,7 @@ import org.apache.parquet.hadoop.ParquetFileReader;
 import org.apache.parquet.hadoop.ParquetWriter;
 import org.apache.parquet.hadoop.example.ExampleParquetWriter;
 import org.apache.parquet.hadoop.metadata.BlockMetaData;
+import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData;
 import org.apache.parquet.hadoop.metadata.ColumnPath;
 import org.apache.parquet.hadoop.util.HadoopInputFile;
 import org.apache.parquet.io.ParquetFileRange;
@@ -127,6 +130,40 @@ class CachedParquetLayoutTest {
     reading.assertSame();
     assertEquals(3 * COLUMNS, reading.counters.chunksMissed());
     reading.assertSameWithoutTheFile(ReadingFixture.AS_IT_IS, SampleFile.SCHEMA);
+  }
+
+  /** Some writers let two columns have one name: the others must not be taken for them. */
+  @Test
+  void columnsOfOneName_areReadAround_theOthersHaveTheirPlacesInTheSchema() throws IOException {
+    reading.write(2500, writer -> writer);
+    SampleFile.rewriteFooter(
+        reading.file,
+        footer -> {
+          footer.getSchema().stream()
+              .filter(column -> column.getName().equals("text"))
+              .forEach(column -> column.setName("city"));
+          for (RowGroup rowGroup : footer.getRow_groups()) {
+            rowGroup.getColumns().get(3).getMeta_data().setPath_in_schema(List.of("city"));
+          }
+        });
+    CachedParquetFile file = reading.lookUp();
+    for (CachedParquetFile.RowGroup rowGroup : file.rowGroups(0, Long.MAX_VALUE)) {
+      List<ColumnChunkMetaData> columns =
+          file.footer().getBlocks().get(rowGroup.ordinal()).getColumns();
+      for (int column = 0; column < COLUMNS; column++) {
+        ChunkRequest chunk = file.chunk(rowGroup, column);
+        if (column == 1 || column == 3) {
+          assertNull(chunk);
+        } else {
+          assertEquals(columns.get(column).getStartingPos(), chunk.offset());
+        }
+      }
+    }
+    MessageType others =
+        MessageTypeParser.parseMessageType(
+            "message m { required int64 id; optional double price; required boolean flag; }");
+    reading.assertSame(ReadingFixture.AS_IT_IS, others);
+    reading.assertSameWithoutTheFile(ReadingFixture.AS_IT_IS, others);
   }
 
   /** Some writers end a file with a row group of nothing, or put one between others. */
