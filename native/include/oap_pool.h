@@ -164,6 +164,10 @@ int oap_pool_resize(oap_pool *pool, uint64_t capacity);
  * ESHUTDOWN: retired. */
 int oap_pool_reserve(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chunk *out);
 
+/* The same in room that is free, wherever it lies: nothing is ever evicted for it. ENOSPC also: not
+ * so much is free in so few pieces. */
+int oap_pool_reserve_free(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chunk *out);
+
 /* Makes a reserved chunk visible; the caller now holds one pin on it, under the same oap_chunk.
  * EINVAL: not a reservation that is open. */
 int oap_pool_publish(oap_pool *pool, const oap_chunk *chunk);

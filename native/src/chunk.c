@@ -68,8 +68,12 @@ static void fill_in(oap_shard *shard, uint32_t number, uint64_t bytes,
   }
 }
 
+/* One of oap_room_take and oap_room_take_free. */
+typedef uint32_t take_room(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MAX_PIECES],
+                           uint32_t *pieces);
+
 static int reserve(oap_shard *shard, const uint64_t key[4], uint64_t hash, uint64_t bytes,
-                   oap_chunk *out) {
+                   take_room *take, oap_chunk *out) {
   uint64_t word;
   if (oap_index_find(&shard->index, key, hash, &word) != 0) {
     bool loading = oap_word_state(word) == OAP_LOADING;
@@ -84,7 +88,7 @@ static int reserve(oap_shard *shard, const uint64_t key[4], uint64_t hash, uint6
   uint32_t extents[OAP_MAX_PIECES];
   uint32_t pieces;
   uint64_t units = (bytes + OAP_ALIGNMENT - 1) / OAP_ALIGNMENT;
-  uint32_t number = oap_room_take(shard, units, extents, &pieces);
+  uint32_t number = take(shard, units, extents, &pieces);
   if (number == 0) {
     shard->counted.refused_no_room++;
     return -ENOSPC;
@@ -116,16 +120,26 @@ static void prefetch(const oap_shard *shard, const uint64_t key[4], uint64_t has
   oap_order_prefetch(&shard->order, hash);
 }
 
-int oap_shard_reserve(oap_shard *shard, const uint64_t key[4], uint64_t hash, uint64_t bytes,
-                      oap_chunk *out) {
+static int reserve_locked(oap_shard *shard, const uint64_t key[4], uint64_t hash, uint64_t bytes,
+                          take_room *take, oap_chunk *out) {
   if (bytes == 0) {
     return -EINVAL;
   }
   prefetch(shard, key, hash);
   pthread_mutex_lock(&shard->lock);
-  int result = shard->retired ? -ESHUTDOWN : reserve(shard, key, hash, bytes, out);
+  int result = shard->retired ? -ESHUTDOWN : reserve(shard, key, hash, bytes, take, out);
   pthread_mutex_unlock(&shard->lock);
   return result;
+}
+
+int oap_shard_reserve(oap_shard *shard, const uint64_t key[4], uint64_t hash, uint64_t bytes,
+                      oap_chunk *out) {
+  return reserve_locked(shard, key, hash, bytes, oap_room_take, out);
+}
+
+int oap_shard_reserve_free(oap_shard *shard, const uint64_t key[4], uint64_t hash, uint64_t bytes,
+                           oap_chunk *out) {
+  return reserve_locked(shard, key, hash, bytes, oap_room_take_free, out);
 }
 
 /* The slot a chunk names, if it still is what the chunk says; *word gets its word. */

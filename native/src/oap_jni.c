@@ -128,6 +128,14 @@ static jint native_reserve(JNIEnv *env, jclass class, jlong pool, jlong high, jl
   return oap_pool_reserve(pool_of(pool), &key, (uint64_t)bytes, (oap_chunk *)(uintptr_t)out);
 }
 
+static jint native_reserve_free(JNIEnv *env, jclass class, jlong pool, jlong high, jlong low,
+                                jlong group_and_column, jlong representation, jlong bytes,
+                                jlong out) {
+  (void)env, (void)class;
+  oap_key key = key_of(high, low, group_and_column, representation);
+  return oap_pool_reserve_free(pool_of(pool), &key, (uint64_t)bytes, (oap_chunk *)(uintptr_t)out);
+}
+
 static jint native_publish(JNIEnv *env, jclass class, jlong pool, jlong slot_and_generation,
                            jint shard, jlong bytes) {
   (void)env, (void)class;
@@ -248,6 +256,7 @@ static const JNINativeMethod methods[] = {
     {"resize", "(JJ)I", (void *)native_resize},
     {"window", "(JI)Ljava/nio/ByteBuffer;", (void *)native_window},
     {"reserve", "(JJJJJJJ)I", (void *)native_reserve},
+    {"reserveFree", "(JJJJJJJ)I", (void *)native_reserve_free},
     {"publish", "(JJIJ)I", (void *)native_publish},
     {"setNote", "(JJIJ)I", (void *)native_set_note},
     {"note", "(JJI)J", (void *)native_note},

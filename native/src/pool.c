@@ -218,6 +218,13 @@ int oap_pool_reserve(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chu
   return oap_shard_reserve(shard_of(pool, hash), words, hash, bytes, out);
 }
 
+int oap_pool_reserve_free(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chunk *out) {
+  uint64_t words[4];
+  oap_key_words(key, words);
+  uint64_t hash = oap_key_hash(words);
+  return oap_shard_reserve_free(shard_of(pool, hash), words, hash, bytes, out);
+}
+
 int oap_pool_publish(oap_pool *pool, const oap_chunk *chunk) {
   return chunk->shard < pool->shard_count ? oap_shard_publish(&pool->shards[chunk->shard], chunk)
                                           : -EINVAL;

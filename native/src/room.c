@@ -164,3 +164,8 @@ uint32_t oap_room_take(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MA
     widen(shard, evict(shard, victim), units);
   }
 }
+
+uint32_t oap_room_take_free(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MAX_PIECES],
+                            uint32_t *pieces) {
+  return take(shard, units, OAP_MAX_PIECES, extents, pieces);
+}

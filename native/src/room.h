@@ -18,6 +18,10 @@
 uint32_t oap_room_take(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MAX_PIECES],
                        uint32_t *pieces);
 
+/* The same of what is free; 0: there is not so much, in so few pieces. Nothing is evicted. */
+uint32_t oap_room_take_free(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MAX_PIECES],
+                            uint32_t *pieces);
+
 /* Evicts this chunk; false: it is in use. */
 bool oap_room_evict(oap_shard *shard, uint32_t slot);
 

@@ -75,6 +75,8 @@ void oap_shard_close(oap_shard *shard);
 /* As in oap_pool.h, for keys that belong to this shard. */
 int oap_shard_reserve(oap_shard *shard, const uint64_t key[4], uint64_t hash, uint64_t bytes,
                       oap_chunk *out);
+int oap_shard_reserve_free(oap_shard *shard, const uint64_t key[4], uint64_t hash, uint64_t bytes,
+                           oap_chunk *out);
 int oap_shard_publish(oap_shard *shard, const oap_chunk *chunk);
 int oap_shard_set_note(oap_shard *shard, const oap_chunk *chunk, uint64_t note);
 int oap_shard_note(oap_shard *shard, const oap_chunk *chunk, uint64_t *note);

@@ -58,6 +58,16 @@ static void check_note(model *m, const held *h) {
   CHECK(oap_pool_set_note(m->pool, &h->chunk, 1) == -EINVAL);
 }
 
+/* Never evicts. */
+static int reserve_free(model *m, const oap_key *key, uint64_t bytes, oap_chunk *chunk) {
+  oap_stats before, after;
+  oap_pool_stats(m->pool, &before);
+  int result = oap_pool_reserve_free(m->pool, key, bytes, chunk);
+  oap_pool_stats(m->pool, &after);
+  CHECK(before.evictions == after.evictions && before.chunks == after.chunks);
+  return result;
+}
+
 static void reserve(model *m, uint32_t k) {
   oap_key key = key_of(k);
   uint64_t bytes = random_size(&m->random, 1, m->capacity / 3);
@@ -74,7 +84,9 @@ static void reserve(model *m, uint32_t k) {
   }
   bool was_held = oap_pool_is_held(m->pool, &key);
   held *h = &m->held[m->held_count];
-  int result = oap_pool_reserve(m->pool, &key, bytes, &h->chunk);
+  bool may_evict = random_below(&m->random, 4) > 0;
+  int result = may_evict ? oap_pool_reserve(m->pool, &key, bytes, &h->chunk)
+                         : reserve_free(m, &key, bytes, &h->chunk);
   if (held_of(m, k, true) >= 0) {
     CHECK(result == -EINPROGRESS);
   } else if (was_held) {
@@ -90,7 +102,7 @@ static void reserve(model *m, uint32_t k) {
     take_note(m, h);
   } else {
     CHECK(result == -ENOSPC || result == -EFBIG);
-    CHECK(m->held_count > 0 || bytes > m->capacity / 4);
+    CHECK(!may_evict || m->held_count > 0 || bytes > m->capacity / 4);
   }
 }
 
@@ -294,8 +306,39 @@ static void run(uint64_t seed, const char *policy) {
   CHECK(oap_pool_close(m.pool) == 0);
 }
 
+/* In a full pool with two holes: both become one chunk, and then there is no room. */
+static void free_room(void) {
+  uint64_t part = OAP_LEAST_CAPACITY / 10 / 64 * 64;
+  oap_options options = check_options(OAP_LEAST_CAPACITY);
+  options.shards = 1;
+  model m = {.capacity = OAP_LEAST_CAPACITY};
+  CHECK(oap_pool_open(&options, &m.pool) == 0);
+  for (uint32_t k = 0; k < 10; k++) {
+    oap_key key = key_of(k);
+    CHECK(chunk_put(m.pool, &key, part) == 0);
+  }
+  for (uint32_t k = 1; k <= 5; k += 4) {
+    oap_key key = key_of(k);
+    CHECK(oap_pool_drop(m.pool, &key) == 0);
+  }
+  oap_key key = key_of(10);
+  oap_chunk chunk;
+  CHECK(reserve_free(&m, &key, 2 * part - 100, &chunk) == 0);
+  CHECK(chunk.pieces == 2);
+  CHECK(reserve_free(&m, &key, part, &chunk) == -EINPROGRESS);
+  oap_chunk none;
+  oap_key other = key_of(11);
+  CHECK(reserve_free(&m, &other, part, &none) == -ENOSPC);
+  CHECK(reserve_free(&m, &other, OAP_LEAST_CAPACITY + 1, &none) == -EFBIG);
+  CHECK(reserve_free(&m, &other, 0, &none) == -EINVAL);
+  CHECK(oap_pool_abandon(m.pool, &chunk) == 0);
+  CHECK_VALID(m.pool);
+  CHECK(oap_pool_close(m.pool) == 0);
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
+  free_room();
   uint64_t first = check_seed;
   uint64_t runs = check_runs(150);
   for (uint64_t i = 0; i < runs; i++) {

@@ -7,7 +7,7 @@ import io.oap.cache.pool.CapacityModel;
 import io.oap.cache.pool.CapacityModel.Admission;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Pin;
-import io.oap.cache.pool.PoolStats;
+import io.oap.cache.pool.Reservation;
 import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
 import java.io.IOException;
@@ -62,7 +62,7 @@ public final class ChunkCache {
 
   private final Cache<ChunkKey, Boolean> askedInPart;
   private final AtomicReference<Throwable> fault;
-  private final boolean displaces;
+  final boolean displaces;
 
   /**
    * @param pool where chunks are kept; the caller closes it
@@ -265,22 +265,21 @@ public final class ChunkCache {
   }
 
   /**
-   * Whether a chunk may enter the pool. If so, it must be followed by {@link #isLoaded}, or by
-   * {@link TableLimits#abandon}.
+   * Whether a chunk may enter the pool, if there is room. If so, it must be followed by {@link
+   * #isLoaded}, or by {@link TableLimits#abandon}.
    */
   boolean admits(ChunkKey key, long bytes) {
-    return (displaces || bytes <= free()) && limits.admit(key, bytes, displaces);
+    return limits.admit(key, bytes, displaces);
   }
 
   /** The same for a chunk that takes the place of another one. */
   boolean admits(ChunkKey key, ChunkKey insteadOf, long bytes) {
-    return (displaces || bytes <= free()) && limits.admit(key, insteadOf, bytes, displaces);
+    return limits.admit(key, insteadOf, bytes, displaces);
   }
 
-  /** Bytes of the pool that no chunk has. */
-  long free() {
-    PoolStats stats = pool.stats();
-    return stats.capacityBytes() - stats.usedBytes();
+  /** Asks the pool for memory for a chunk that was admitted. */
+  Reservation reserve(ChunkKey key, long bytes) {
+    return displaces ? pool.reserve(key, bytes) : pool.reserveFree(key, bytes);
   }
 
   /** Why the pool is not used any more, or null while it works. */

@@ -116,7 +116,7 @@ final class ChunkGet {
     try {
       isAdmitted = cache.admits(request.key(), request.length());
       if (isAdmitted) {
-        Reservation room = cache.pool.reserve(request.key(), request.length());
+        Reservation room = cache.reserve(request.key(), request.length());
         outcome = room.outcome();
         if (outcome == Outcome.RESERVED) {
           loading.add(new Load(index, room, done));
@@ -136,10 +136,11 @@ final class ChunkGet {
     }
   }
 
-  private static MissCause why(Outcome refusal) {
-    return refusal == Outcome.TOO_LARGE
-        ? MissCause.TOO_LARGE
-        : refusal == Outcome.NO_ROOM ? MissCause.PINNED_FULL : MissCause.OTHER;
+  private MissCause why(Outcome refusal) {
+    if (refusal == Outcome.NO_ROOM) {
+      return cache.displaces ? MissCause.PINNED_FULL : MissCause.NOT_ADMITTED;
+    }
+    return refusal == Outcome.TOO_LARGE ? MissCause.TOO_LARGE : MissCause.OTHER;
   }
 
   /** Reads everything that is to be loaded or bypassed, neighbours in one range. */

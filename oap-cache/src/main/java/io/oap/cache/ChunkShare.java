@@ -172,6 +172,15 @@ final class ChunkShare {
     return true;
   }
 
+  /** The same after {@link #replace}: the other chunk, if the pool still holds it, counts again. */
+  synchronized void abandon(ChunkKey key, ChunkKey insteadOf, long length) {
+    Entry entry = entries.get(key);
+    abandon(key);
+    if (entry != null && entry.isLoading && isHeld.test(insteadOf)) {
+      adopt(insteadOf, length);
+    }
+  }
+
   /** A chunk is no longer in the pool. */
   synchronized void leave(ChunkKey key) {
     Entry entry = entries.get(key);

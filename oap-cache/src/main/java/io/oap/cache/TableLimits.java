@@ -286,6 +286,14 @@ final class TableLimits {
     }
   }
 
+  /** The same for a chunk that was to take the place of another one, of that length. */
+  void abandon(ChunkKey key, ChunkKey insteadOf, long length) {
+    ChunkShare quota = of(key).quota();
+    if (quota != null) {
+      quota.abandon(key, insteadOf, length);
+    }
+  }
+
   /** A chunk was dropped. */
   void leave(ChunkKey key) {
     ChunkShare quota = of(key).quota();

@@ -4,6 +4,7 @@ import com.google.common.cache.Cache;
 import com.google.common.cache.CacheBuilder;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Pin;
+import io.oap.cache.pool.PoolStats;
 import io.oap.cache.pool.Reservation;
 import io.oap.cache.vector.VectorChunk;
 import io.oap.cache.vector.VectorEncoder;
@@ -108,11 +109,11 @@ public final class VectorChunks {
     }
     try {
       long bytes = encoder.finish();
-      if (bytes > MOST_GROWTH * encodedBytes && bytes > chunks.free()) {
+      if (bytes > MOST_GROWTH * encodedBytes && bytes > free()) {
         refused.put(vector, Boolean.TRUE);
         return;
       }
-      if (load(vector, encoder, encoded, bytes)) {
+      if (load(vector, encoder, bytes, encoded, encodedBytes)) {
         chunks.replace(encoded, vector, bytes);
       }
     } catch (VectorException e) {
@@ -122,11 +123,18 @@ public final class VectorChunks {
     }
   }
 
-  private boolean load(ChunkKey vector, VectorEncoder encoder, ChunkKey encoded, long bytes) {
+  /** Bytes of the pool that no chunk has. */
+  private long free() {
+    PoolStats stats = pool.stats();
+    return stats.capacityBytes() - stats.usedBytes();
+  }
+
+  private boolean load(
+      ChunkKey vector, VectorEncoder encoder, long bytes, ChunkKey encoded, long encodedBytes) {
     if (!chunks.admits(vector, encoded, bytes)) {
       return false;
     }
-    try (Reservation room = pool.reserve(vector, bytes)) {
+    try (Reservation room = chunks.reserve(vector, bytes)) {
       if (room.outcome() != Reservation.Outcome.RESERVED) {
         return false;
       }
@@ -136,7 +144,7 @@ public final class VectorChunks {
       chunks.isLoaded(vector, encoded, bytes);
       return true;
     } finally {
-      chunks.limits.abandon(vector); // unless it was published
+      chunks.limits.abandon(vector, encoded, encodedBytes); // unless it was published
     }
   }
 }

@@ -124,6 +124,25 @@ class ChunkCacheTest {
   }
 
   @Test
+  void guestInAFullPool_takesScatteredRoom_displacesNothing() throws IOException {
+    int part = CAPACITY / 10 / 64 * 64;
+    for (int i = 0; i < 10; i++) {
+      get(file.chunk(i, (long) i * CAPACITY, part)).close();
+    }
+    pool.drop(file.chunk(1, 0, 1).key());
+    pool.drop(file.chunk(5, 0, 1).key());
+    ChunkCache guests = cache.forGuests();
+    ChunkRequest parted = file.chunk(10, 20L * CAPACITY, 2 * part - 100);
+    guests.get(List.of(parted), file, counters).close();
+    guests.get(List.of(parted), file, counters).close();
+    assertCounted(1, 11, 0);
+    guests.get(List.of(file.chunk(11, 30L * CAPACITY, part)), file, counters).close();
+    assertCounted(1, 11, 1);
+    assertEquals(1, counters.chunks(MissCause.NOT_ADMITTED));
+    assertEquals(0, pool.stats().evictions());
+  }
+
+  @Test
   void noRequests_readNothing() throws IOException {
     get().close();
     assertEquals(List.of(), file.reads);

@@ -141,6 +141,22 @@ class ChunkShareTest {
   }
 
   @Test
+  void chunkThatDoesNotGetIntoThePool_givesItsPlaceBack() {
+    ChunkShare share = share(2);
+    read(share, 0);
+    assertTrue(share.replace(key(0), key(1), 2 * LENGTH, false));
+    share.abandon(key(1), key(0), LENGTH);
+    assertTrue(share.has(key(0)) && !share.has(key(1)));
+    assertEquals(LENGTH, share.bytes());
+    assertTrue(share.replace(key(0), key(1), 2 * LENGTH, false));
+    share.settle(key(1));
+    share.abandon(key(1), key(0), LENGTH);
+    assertTrue(share.has(key(1)) && !share.has(key(0)), "it is in the pool");
+    share.resize(0);
+    assertEquals(0, share.bytes());
+  }
+
+  @Test
   void whatThePoolHasEvicted_takesNoPartForLong() {
     ChunkShare share = share(100);
     round(share, 0, 100);

@@ -125,6 +125,26 @@ public final class ColumnPool implements AutoCloseable {
    * @return never null; {@link Reservation#outcome} says what came of it
    */
   public Reservation reserve(ChunkKey key, long bytes) {
+    return reserve(key, bytes, NativePool::reserve);
+  }
+
+  /** The same in room that is free: nothing is ever evicted for it. */
+  public Reservation reserveFree(ChunkKey key, long bytes) {
+    return reserve(key, bytes, NativePool::reserveFree);
+  }
+
+  private interface Reserve {
+    int call(
+        long pool,
+        long high,
+        long low,
+        long groupAndColumn,
+        long representation,
+        long bytes,
+        long out);
+  }
+
+  private Reservation reserve(ChunkKey key, long bytes, Reserve reserve) {
     if (bytes < 1) {
       throw new IllegalArgumentException("a chunk has at least one byte, got " + bytes);
     }
@@ -133,7 +153,7 @@ public final class ColumnPool implements AutoCloseable {
     }
     ChunkMemory memory = ChunkMemory.ofThread();
     int error =
-        -NativePool.reserve(
+        -reserve.call(
             pool,
             key.file().high(),
             key.file().low(),

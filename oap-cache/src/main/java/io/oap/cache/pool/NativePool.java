@@ -46,6 +46,15 @@ final class NativePool {
       long bytes,
       long out);
 
+  static native int reserveFree(
+      long pool,
+      long high,
+      long low,
+      long groupAndColumn,
+      long representation,
+      long bytes,
+      long out);
+
   static native int publish(long pool, long slotAndGeneration, int shard, long bytes);
 
   static native int setNote(long pool, long slotAndGeneration, int shard, long note);

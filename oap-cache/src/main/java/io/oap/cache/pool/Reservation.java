@@ -25,7 +25,10 @@ public final class Reservation extends HeldChunk implements AutoCloseable {
     PRESENT,
     /** Somebody else has reserved it and not yet published or given up. */
     LOADING,
-    /** Pinned chunks leave no room, or the pool is closed. Nothing was evicted. */
+    /**
+     * Pinned chunks leave no room, or there is none free where nothing may be evicted, or the pool
+     * is closed. Nothing was evicted.
+     */
     NO_ROOM,
     /** Larger than the pool can ever hold. Nothing was evicted. */
     TOO_LARGE
