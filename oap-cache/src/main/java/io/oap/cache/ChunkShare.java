@@ -3,8 +3,11 @@ package io.oap.cache;
 import io.oap.common.ChunkKey;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentMap;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 
@@ -48,6 +51,10 @@ final class ChunkShare {
   private final List<Entry> list = new ArrayList<>();
   private final MissTimes misses = new MissTimes();
   private final Consumer<ChunkKey> out;
+
+  /** Have to go, but not before the lock is released: whoever is told may want another part's. */
+  private final Queue<ChunkKey> leaving = new ConcurrentLinkedQueue<>();
+
   private final Predicate<ChunkKey> isHeld;
   private long budget;
   private long bytes;
@@ -98,7 +105,23 @@ final class ChunkShare {
    * @param displaces whether others may have to go for it
    * @return whether it belongs to this part now
    */
-  synchronized boolean enter(ChunkKey key, long length, boolean displaces) {
+  boolean enter(ChunkKey key, long length, boolean displaces) {
+    return change(() -> takeIn(key, length, displaces));
+  }
+
+  /** Changes something under the lock, then tells of those that have to go for it. */
+  private boolean change(BooleanSupplier step) {
+    boolean result;
+    synchronized (this) {
+      result = step.getAsBoolean();
+    }
+    for (ChunkKey key = leaving.poll(); key != null; key = leaving.poll()) {
+      out.accept(key);
+    }
+    return result;
+  }
+
+  private boolean takeIn(ChunkKey key, long length, boolean displaces) {
     Entry entry = entries.get(key);
     if (entry != null) {
       use(key);
@@ -123,20 +146,29 @@ final class ChunkShare {
    *
    * @return whether it may stay
    */
-  synchronized boolean adopt(ChunkKey key, long length) {
+  boolean adopt(ChunkKey key, long length) {
+    return change(() -> takeInHeld(key, length));
+  }
+
+  private boolean takeInHeld(ChunkKey key, long length) {
     // Another thread may have had it go meanwhile.
-    boolean stays = !isHeld.test(key) || enter(key, length, true);
-    settle(key);
+    boolean stays = !isHeld.test(key) || takeIn(key, length, true);
+    endLoad(key);
     return stays;
   }
 
   /** The pool holds the chunk now. */
-  synchronized void settle(ChunkKey key) {
+  void settle(ChunkKey key) {
+    change(() -> endLoad(key));
+  }
+
+  private boolean endLoad(ChunkKey key) {
     Entry entry = entries.get(key);
     if (entry != null) {
       entry.isLoading = false;
       shrink(); // if there is less room by now
     }
+    return entry != null;
   }
 
   /** Takes back a chunk that did not get into the pool. */
@@ -153,7 +185,11 @@ final class ChunkShare {
    *
    * @return whether it belongs to this part now; if not, all is as before
    */
-  synchronized boolean replace(ChunkKey old, ChunkKey with, long length, boolean displaces) {
+  boolean replace(ChunkKey old, ChunkKey with, long length, boolean displaces) {
+    return change(() -> putInPlace(old, with, length, displaces));
+  }
+
+  private boolean putInPlace(ChunkKey old, ChunkKey with, long length, boolean displaces) {
     Entry entry = entries.get(old);
     if (entry == null || entries.containsKey(with)) {
       return false;
@@ -173,12 +209,13 @@ final class ChunkShare {
   }
 
   /** The same after {@link #replace}: the other chunk, if the pool still holds it, counts again. */
-  synchronized void abandon(ChunkKey key, ChunkKey insteadOf, long length) {
-    Entry entry = entries.get(key);
-    abandon(key);
-    if (entry != null && entry.isLoading && isHeld.test(insteadOf)) {
-      adopt(insteadOf, length);
-    }
+  void abandon(ChunkKey key, ChunkKey insteadOf, long length) {
+    change(
+        () -> {
+          Entry entry = entries.get(key);
+          abandon(key);
+          return entry != null && entry.isLoading && takeInHeld(insteadOf, length);
+        });
   }
 
   /** A chunk is no longer in the pool. */
@@ -197,23 +234,28 @@ final class ChunkShare {
   }
 
   /** From now on there are so many bytes; chunks that are too much have to go. */
-  synchronized void resize(long to) {
-    budget = to;
-    shrink();
+  void resize(long to) {
+    change(
+        () -> {
+          budget = to;
+          return shrink();
+        });
   }
 
-  private void shrink() {
+  /** Returns whether there is enough room now. */
+  private boolean shrink() {
     while (bytes > budget) {
       Entry victim = victim(0);
       if (victim == null) { // among those that were looked at
         victim = list.stream().filter(entry -> !entry.isLoading).findFirst().orElse(null);
       }
       if (victim == null) {
-        return;
+        return false;
       }
       remove(victim);
-      out.accept(victim.key);
+      leaving.add(victim.key);
     }
+    return true;
   }
 
   /** Now and then, which costs each newcomer a look or two. */
@@ -234,21 +276,21 @@ final class ChunkShare {
    * @param idle who has to go was not used for so long
    */
   private boolean makeRoom(long length, long idle) {
-    List<Entry> leaving = new ArrayList<>();
+    List<Entry> victims = new ArrayList<>();
     long left = bytes + length;
     while (left > budget) {
       Entry victim = victim(idle);
       if (victim == null) {
-        leaving.forEach(entry -> entry.isLoading = false);
+        victims.forEach(entry -> entry.isLoading = false);
         return false;
       }
       victim.isLoading = true; // lest it be chosen again
-      leaving.add(victim);
+      victims.add(victim);
       left -= victim.bytes;
     }
-    for (Entry victim : leaving) {
+    for (Entry victim : victims) {
       remove(victim);
-      out.accept(victim.key);
+      leaving.add(victim.key);
     }
     return true;
   }

@@ -11,6 +11,9 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 /** What belongs into a table's part: never more than there is room for, and what pays. */
@@ -166,6 +169,41 @@ class ChunkShareTest {
       assertFalse(share.has(key(i)), "it is not held");
     }
     assertTrue(share.bytes() > 0, "there was room again");
+  }
+
+  /** As when folders change their tables, and a chunk of one counts to the other by now. */
+  @Test
+  void partsThatTellEachOtherOfChunksThatLeave_doNotWaitForEachOther() throws Exception {
+    CountDownLatch bothLeave = new CountDownLatch(2);
+    ChunkShare[] shares = new ChunkShare[2];
+    Thread[] threads = new Thread[2];
+    for (int i = 0; i < 2; i++) {
+      int other = 1 - i;
+      Consumer<ChunkKey> out =
+          key -> {
+            bothLeave.countDown();
+            try {
+              assertTrue(bothLeave.await(30, TimeUnit.SECONDS));
+            } catch (InterruptedException e) {
+              throw new IllegalStateException(e);
+            }
+            shares[other].leaveIfGone(key);
+          };
+      shares[i] = new ChunkShare(LENGTH, out, held::contains);
+      assertTrue(shares[i].enter(key(i), LENGTH, true));
+      shares[i].settle(key(i));
+      ChunkShare share = shares[i];
+      threads[i] = new Thread(() -> share.resize(0), "resizes part " + i);
+      threads[i].setDaemon(true);
+    }
+    for (Thread thread : threads) {
+      thread.start();
+    }
+    for (Thread thread : threads) {
+      thread.join(30_000);
+      assertFalse(thread.isAlive(), thread.getName());
+    }
+    assertEquals(0, shares[0].bytes() + shares[1].bytes());
   }
 
   /** Any steps in any order, against a list of what is in it. */
