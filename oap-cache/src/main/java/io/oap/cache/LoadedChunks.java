@@ -26,22 +26,27 @@ final class LoadedChunks {
     private final int bytes;
     private FileId version;
 
+    /** How many that version has. */
+    private int columns;
+
     /** Of that version, by row group and column. */
     private BitSet chunks = new BitSet();
 
     /** Columns of the versions before it. */
     private final BitSet earlierColumns = new BitSet();
 
-    Loaded(FileId version, int bytes) {
+    Loaded(FileId version, int columns, int bytes) {
       this.version = version;
+      this.columns = columns;
       this.bytes = bytes;
     }
 
-    synchronized MissCause load(ChunkKey key, int columns) {
+    synchronized MissCause load(ChunkKey key, int columnsNow) {
       if (!version.equals(key.file())) {
         chunks.stream().forEach(chunk -> earlierColumns.set(chunk % columns));
         chunks = new BitSet();
         version = key.file();
+        columns = columnsNow;
       }
       int chunk = key.rowGroup() * columns + key.column();
       boolean wasLoaded = chunks.get(chunk);
@@ -80,7 +85,7 @@ final class LoadedChunks {
     }
     String path = file.identity().path();
     int bytes = BYTES_OF_FILE + 2 * path.length() + file.chunkBytes().length / Byte.SIZE;
-    Loaded fresh = new Loaded(key.file(), bytes);
+    Loaded fresh = new Loaded(key.file(), file.columns().size(), bytes);
     Loaded before = byPath.asMap().putIfAbsent(path, fresh);
     return (before == null ? fresh : before).load(key, file.columns().size());
   }

@@ -33,9 +33,13 @@ class MissCauseTest {
 
   /** A version of the file at a path. */
   private FileId version(String path, long modified) {
+    return version(path, modified, List.of("a", "b", "c", "d"));
+  }
+
+  private FileId version(String path, long modified, List<String> columns) {
     FileIdentity identity = new FileIdentity(path, 1 << 20, modified, "");
-    List<String> columns = List.of("a", "b", "c", "d");
-    files.put(identity.id(), new KnownFile(identity, columns, new long[2], new int[2 * COLUMNS]));
+    int[] chunkBytes = new int[2 * columns.size()];
+    files.put(identity.id(), new KnownFile(identity, columns, new long[2], chunkBytes));
     return identity.id();
   }
 
@@ -95,6 +99,15 @@ class MissCauseTest {
     assertCauses(Map.of(MissCause.EVICTED, 1), chunk(after, 0, 1, 9));
     FileId other = version("g", 2);
     assertCauses(Map.of(MissCause.COLD, 1), chunk(other, 0, 1, 9));
+  }
+
+  @Test
+  void versionWithMoreColumns_isOfAChangedFile_whereTheEarlierOneHadThem() throws IOException {
+    FileId before = version("f", 1, List.of("a", "b", "c"));
+    assertCauses(Map.of(MissCause.COLD, 1), chunk(before, 1, 0, 9));
+    FileId after = version("f", 2);
+    assertCauses(Map.of(MissCause.CHANGED_FILE, 1), chunk(after, 0, 0, 9));
+    assertCauses(Map.of(MissCause.COLD, 1), chunk(after, 0, 3, 9));
   }
 
   @Test
