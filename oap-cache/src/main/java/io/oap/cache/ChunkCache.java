@@ -85,7 +85,7 @@ public final class ChunkCache {
     this.model = model;
     this.loaded = new LoadedChunks(files);
     this.pinnedRoom = new PinnedRoom(pool.stats().capacityBytes());
-    this.kept = new KeptChunks(pool, pinnedRoom);
+    this.kept = new KeptChunks(pool, pinnedRoom, files);
     this.limits = new TableLimits(pool, pinnedRoom, files, this::drop);
     this.isToBeKept = null;
     this.loadTimeoutMillis = loadTimeoutMillis;

@@ -1,11 +1,17 @@
 package io.oap.cache;
 
+import io.oap.cache.parquet.KnownFiles.KnownFile;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Pin;
 import io.oap.common.ChunkKey;
+import io.oap.common.FileId;
+import io.oap.common.FileIdentity;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -13,7 +19,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Chunks that stay in the pool until somebody lets go of them, because a user has pinned their
  * table: this holds a pin of each, which eviction passes over as it does any other. At most half of
- * the pool is kept, so that there always is room for the rest. Thread-safe.
+ * the pool is kept, so that there always is room for the rest. Of a file that is written again only
+ * its last version is kept, from when a chunk of that comes. Thread-safe.
  */
 public final class KeptChunks {
   private static final Logger LOG = LoggerFactory.getLogger(KeptChunks.class);
@@ -24,25 +31,37 @@ public final class KeptChunks {
   /** What came of the wish to keep a chunk. */
   public enum Outcome {
     KEPT,
-    /** The pool does not hold it. */
+    /** The pool does not hold it, or a later version of its file is kept. */
     ABSENT,
     /** So much is kept already that it would be more than half, or than there is room for. */
     TOO_MUCH
   }
 
+  /**
+   * @param file null where it is not known
+   */
+  private record Kept(Pin pin, FileIdentity file) {}
+
+  /** What is kept of the last version of a file. */
+  private record Version(FileIdentity file, Set<ChunkKey> chunks) {}
+
   private final ColumnPool pool;
   private final PinnedRoom room;
-  private final Map<ChunkKey, Pin> pins = new HashMap<>();
+  private final Function<FileId, KnownFile> files;
+  private final Map<ChunkKey, Kept> pins = new HashMap<>();
+  private final Map<String, Version> byPath = new HashMap<>();
   private long bytes;
   private long most;
   private boolean isFull;
 
   /**
    * @param room shared with others that keep chunks
+   * @param files what a file id stands for, or null where that is not known
    */
-  KeptChunks(ColumnPool pool, PinnedRoom room) {
+  KeptChunks(ColumnPool pool, PinnedRoom room, Function<FileId, KnownFile> files) {
     this.pool = pool;
     this.room = room;
+    this.files = files;
     most = pool.stats().capacityBytes() / SHARE;
   }
 
@@ -61,27 +80,53 @@ public final class KeptChunks {
     if (pins.containsKey(key)) {
       return Outcome.KEPT;
     }
-    Pin pin = pool.pin(key);
-    return pin == null ? Outcome.ABSENT : take(key, pin) ? Outcome.KEPT : Outcome.TOO_MUCH;
+    KnownFile known = files.apply(key.file());
+    FileIdentity file = known == null ? null : known.identity();
+    Pin pin = isOutdated(file) ? null : pool.pin(key);
+    if (pin == null) {
+      return Outcome.ABSENT;
+    }
+    releaseOlder(file);
+    return take(key, new Kept(pin, file)) ? Outcome.KEPT : Outcome.TOO_MUCH;
+  }
+
+  private boolean isOutdated(FileIdentity file) {
+    Version last = file == null ? null : byPath.get(file.path());
+    return last != null && file.modificationTime() < last.file().modificationTime();
+  }
+
+  private void releaseOlder(FileIdentity file) {
+    Version last = file == null ? null : byPath.get(file.path());
+    if (last != null && !last.file().equals(file)) {
+      List.copyOf(last.chunks()).forEach(this::release);
+    }
   }
 
   /** Lets go of a chunk; returns whether it was kept. */
   synchronized boolean release(ChunkKey key) {
-    Pin pin = pins.remove(key);
-    if (pin != null) {
-      bytes -= pin.bytes();
-      room.give(pin.bytes());
-      isFull = false;
-      pin.close();
+    Kept kept = pins.remove(key);
+    if (kept == null) {
+      return false;
     }
-    return pin != null;
+    bytes -= kept.pin().bytes();
+    room.give(kept.pin().bytes());
+    kept.pin().close();
+    if (kept.file() != null) {
+      Set<ChunkKey> others = byPath.get(kept.file().path()).chunks();
+      others.remove(key);
+      if (others.isEmpty()) {
+        byPath.remove(kept.file().path());
+      }
+    }
+    return true;
   }
 
   /** Lets go of all such chunks; returns their bytes, one number for each. */
   public synchronized List<Long> release(Predicate<ChunkKey> which) {
     List<ChunkKey> keys = pins.keySet().stream().filter(which).toList();
-    List<Long> sizes = keys.stream().map(key -> pins.get(key).bytes()).toList();
+    List<Long> sizes = keys.stream().map(key -> pins.get(key).pin().bytes()).toList();
     keys.forEach(this::release);
+    isFull &= keys.isEmpty();
     return sizes;
   }
 
@@ -91,28 +136,29 @@ public final class KeptChunks {
    */
   synchronized void settle() {
     most = pool.stats().capacityBytes() / SHARE;
-    Map<ChunkKey, Pin> before = new HashMap<>(pins);
+    Map<ChunkKey, Kept> before = new HashMap<>(pins);
     pins.clear();
+    byPath.clear();
     room.give(bytes);
     bytes = 0;
     isFull = false;
     before.forEach(
-        (key, pin) -> {
+        (key, kept) -> {
           Pin now = pool.pin(key);
-          pin.close();
+          kept.pin().close();
           if (now != null) {
-            take(key, now);
+            take(key, new Kept(now, kept.file()));
           }
         });
   }
 
   /** Takes over a pin, or ends it. */
-  private boolean take(ChunkKey key, Pin pin) {
+  private boolean take(ChunkKey key, Kept kept) {
+    Pin pin = kept.pin();
     boolean isTooMuch = bytes + pin.bytes() > most;
     boolean fits = !isTooMuch && room.take(pin.bytes());
     if (fits) {
-      pins.put(key, pin);
-      bytes += pin.bytes();
+      add(key, kept);
     } else {
       pin.close();
       if (isTooMuch && !isFull) {
@@ -123,5 +169,16 @@ public final class KeptChunks {
       }
     }
     return fits;
+  }
+
+  private void add(ChunkKey key, Kept kept) {
+    pins.put(key, kept);
+    bytes += kept.pin().bytes();
+    if (kept.file() != null) {
+      byPath
+          .computeIfAbsent(kept.file().path(), path -> new Version(kept.file(), new HashSet<>()))
+          .chunks()
+          .add(key);
+    }
   }
 }

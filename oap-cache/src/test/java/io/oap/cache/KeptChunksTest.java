@@ -5,8 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.oap.cache.KeptChunks.Outcome;
+import io.oap.cache.parquet.KnownFiles.KnownFile;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.common.ChunkKey;
+import io.oap.common.FileId;
+import io.oap.common.FileIdentity;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -23,7 +26,8 @@ class KeptChunksTest {
   private static final int PART = CAPACITY / 8;
 
   private final ColumnPool pool = RestingPool.open(CAPACITY);
-  private final ChunkCache cache = new ChunkCache(pool, 10_000);
+  private final Map<FileId, KnownFile> files = new HashMap<>();
+  private final ChunkCache cache = new ChunkCache(pool, 10_000, files::get, null);
   private final KeptChunks kept = cache.kept;
   private final SyntheticFile file = new SyntheticFile(7);
   private final CacheCounters counters = new CacheCounters();
@@ -98,6 +102,37 @@ class KeptChunksTest {
     assertFalse(kept.isKept(key(2)));
     assertEquals(List.of((long) PART), kept.release(key -> key.column() == 1));
     assertTrue(kept.isKept(key(0)));
+  }
+
+  /** Loads chunks of a version of the one file, as a pinned table's. */
+  private void loadVersion(int modified, int... columns) throws IOException {
+    SyntheticFile version = new SyntheticFile(100 + modified);
+    FileId id = version.chunk(0, 0, 1).key().file();
+    FileIdentity identity = new FileIdentity("file:/lake/t/part", 1 << 20, modified, "");
+    files.put(id, new KnownFile(identity, List.of("a", "b", "c"), new long[1], new int[3]));
+    for (int column : columns) {
+      ChunkRequest chunk = version.chunk(column, 1_000_000L * column, PART);
+      cache.keeping(key -> true).get(List.of(chunk), version, counters).close();
+    }
+  }
+
+  private boolean isVersionKept(int modified, int column) {
+    return kept.isKept(new SyntheticFile(100 + modified).chunk(column, 0, 1).key());
+  }
+
+  @Test
+  void fileThatIsWrittenAgain_isKeptInItsLastVersion() throws IOException {
+    loadVersion(1, 0, 1, 2);
+    assertTrue(isVersionKept(1, 0) && isVersionKept(1, 1) && isVersionKept(1, 2));
+    loadVersion(2, 0, 1, 2);
+    assertTrue(isVersionKept(2, 0) && isVersionKept(2, 1) && isVersionKept(2, 2));
+    assertEquals(3 * PART, kept.bytes());
+    loadVersion(1, 0, 1, 2);
+    assertFalse(isVersionKept(1, 0), "a reader that is late");
+    assertTrue(isVersionKept(2, 0));
+    kept.release(key -> true);
+    loadVersion(1, 0);
+    assertTrue(isVersionKept(1, 0), "nothing is kept of a later one");
   }
 
   @Test
