@@ -40,6 +40,9 @@ public final class ColumnCache implements AutoCloseable {
   /** Null where there is no memory or no thread for it. */
   private final CapacityModel model;
 
+  /** Held while the pool, and then all that goes by its capacity, gets another one. */
+  private final Object resizing;
+
   /**
    * Opens the cache that a configuration describes.
    *
@@ -62,6 +65,7 @@ public final class ColumnCache implements AutoCloseable {
     this.chunks = new ChunkCache(pool, loadTimeoutMillis, files::get, model);
     this.vectors = new VectorChunks(pool, chunks);
     this.footers = new FooterCache(footerSize);
+    this.resizing = new Object();
   }
 
   private ColumnCache(ColumnCache host, ChunkCache chunks) {
@@ -72,6 +76,7 @@ public final class ColumnCache implements AutoCloseable {
     this.footers = host.footers;
     this.files = host.files;
     this.model = host.model;
+    this.resizing = host.resizing;
   }
 
   private static CapacityModel modelOf(ColumnPool pool, PoolOptions options) {
@@ -183,11 +188,13 @@ public final class ColumnCache implements AutoCloseable {
 
   /** Changes the pool's capacity, as {@link ColumnPool#resize} says. */
   public void resize(long bytes) {
-    pool.resize(bytes);
-    if (model != null) {
-      model.resize(pool.stats().capacityBytes());
+    synchronized (resizing) {
+      pool.resize(bytes);
+      if (model != null) {
+        model.resize(pool.stats().capacityBytes());
+      }
+      chunks.settle();
     }
-    chunks.settle();
   }
 
   /** The files that keys of the pool stand for. */
