@@ -212,10 +212,9 @@ final class CachedFooter {
   }
 
   /** Estimated heap size in bytes. */
-  int weight() {
+  long weight() {
     long columnChunks =
         metadata.getBlocks().stream().mapToLong(rowGroup -> rowGroup.getColumns().size()).sum();
-    long bytes = HEAP_BYTES_PER_FOOTER + columnChunks * HEAP_BYTES_PER_CHUNK;
-    return (int) Math.min(bytes, Integer.MAX_VALUE);
+    return HEAP_BYTES_PER_FOOTER + columnChunks * HEAP_BYTES_PER_CHUNK;
   }
 }

@@ -28,7 +28,7 @@ public final class FooterCache {
     entries =
         CacheBuilder.newBuilder()
             .maximumWeight(capacityBytes)
-            .weigher((Key key, Object value) -> ENTRY_BYTES + weight(value))
+            .weigher((Key key, Object value) -> weight(value))
             // One segment: Guava divides the capacity among them, and a footer that is larger than
             // its segment's share would never stay. Hits take no lock either way.
             .concurrencyLevel(1)
@@ -36,7 +36,8 @@ public final class FooterCache {
   }
 
   private static int weight(Object value) {
-    return value instanceof CachedFooter footer ? footer.weight() : ((byte[]) value).length;
+    long bytes = value instanceof CachedFooter footer ? footer.weight() : ((byte[]) value).length;
+    return (int) Math.min(ENTRY_BYTES + bytes, Integer.MAX_VALUE);
   }
 
   /** Reads what is not held. */

@@ -8,10 +8,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.oap.common.FileId;
 import java.io.IOException;
+import java.util.Collections;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import org.apache.parquet.hadoop.metadata.BlockMetaData;
+import org.apache.parquet.hadoop.metadata.FileMetaData;
+import org.apache.parquet.hadoop.metadata.FileMetaData.EncryptionType;
+import org.apache.parquet.hadoop.metadata.ParquetMetadata;
+import org.apache.parquet.schema.MessageType;
+import org.apache.parquet.schema.MessageTypeParser;
 import org.junit.jupiter.api.Test;
 
 /** What the footer cache holds, and how it answers loads that fail. */
@@ -80,6 +88,24 @@ class FooterCacheTest {
   void entryLargerThanTheCapacity_isReturned_andNotHeld() throws IOException {
     put(0, CAPACITY + 1);
     assertTrue(!isHeld(0));
+  }
+
+  @Test
+  void footerOfMoreThanAnyCapacity_isReturned_andNotHeld() throws IOException {
+    BlockMetaData rowGroup = new BlockMetaData();
+    for (int column = 0; column < 1000; column++) {
+      rowGroup.addColumn(null);
+    }
+    MessageType schema = MessageTypeParser.parseMessageType("message m { required int32 a; }");
+    // Nothing is derived of the columns of an encrypted file.
+    FileMetaData metaData =
+        new FileMetaData(schema, Map.of(), "test", EncryptionType.ENCRYPTED_FOOTER, null);
+    CachedFooter footer =
+        new CachedFooter(FILE, new ParquetMetadata(metaData, Collections.nCopies(2_000, rowGroup)));
+    put(0, 5);
+    assertSame(footer, cache.footer(FILE, () -> footer));
+    assertEquals(1, cache.size());
+    assertTrue(isHeld(0));
   }
 
   @Test
