@@ -6,11 +6,13 @@ import io.oap.cache.ChunkRequest;
 import io.oap.common.FileId;
 import io.oap.common.FileIdentity;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.apache.parquet.column.ColumnDescriptor;
@@ -26,8 +28,13 @@ import org.apache.parquet.hadoop.metadata.ParquetMetadata;
  */
 public final class KnownFiles {
 
-  /** So many files cost a few megabytes of heap. */
+  /** So many files, of so many bytes of heap, are few. */
   private static final int FEW = 1 << 12;
+
+  private static final long FEW_BYTES = 16 << 20;
+
+  /** Rough heap size of a file besides its path and its row groups. */
+  private static final int BYTES_OF_FILE = 300;
 
   /**
    * A file.
@@ -50,23 +57,37 @@ public final class KnownFiles {
     public KnownFile(FileIdentity identity, List<String> columns, long[] starts, int[] chunkBytes) {
       this(identity, columns, starts, chunkBytes, new FileReads());
     }
+
+    private long heapBytes() {
+      return BYTES_OF_FILE
+          + (long) Character.BYTES * identity.path().length()
+          + (long) Long.BYTES * starts.length
+          + (long) Integer.BYTES * chunkBytes.length;
+    }
   }
 
   private final ConcurrentMap<FileId, KnownFile> files = new ConcurrentHashMap<>();
   private final Interner<List<String>> schemas = Interners.newWeakInterner();
   private final Supplier<Set<FileId>> held;
+  private final int few;
+  private final long fewBytes;
+  private final AtomicLong bytes = new AtomicLong();
   private volatile int most;
+  private volatile long mostBytes;
 
   /**
    * @param held files of which the pool holds chunks
    */
   public KnownFiles(Supplier<Set<FileId>> held) {
-    this(held, FEW);
+    this(held, FEW, FEW_BYTES);
   }
 
-  KnownFiles(Supplier<Set<FileId>> held, int most) {
+  KnownFiles(Supplier<Set<FileId>> held, int few, long fewBytes) {
     this.held = held;
-    this.most = most;
+    this.few = few;
+    this.fewBytes = fewBytes;
+    this.most = few;
+    this.mostBytes = fewBytes;
   }
 
   /** The file of this id, or null. */
@@ -101,16 +122,32 @@ public final class KnownFiles {
     if (files.containsKey(id) || footer.isEncrypted()) {
       return;
     }
-    files.put(id, describe(identity, footer));
-    if (files.size() > most) {
-      forgetUnheld();
+    KnownFile file = describe(identity, footer);
+    if (files.putIfAbsent(id, file) == null) {
+      bytes.addAndGet(file.heapBytes());
+      if (areMany()) {
+        forgetUnheld(id);
+      }
     }
   }
 
-  private synchronized void forgetUnheld() {
-    if (files.size() > most) {
-      files.keySet().retainAll(held.get());
-      most = Math.max(most, 2 * files.size());
+  private boolean areMany() {
+    return files.size() > most || bytes.get() > mostBytes;
+  }
+
+  /** Which costs a list of all chunks: only when there are twice as many as were left last time. */
+  private synchronized void forgetUnheld(FileId added) {
+    if (areMany()) {
+      Set<FileId> staying = new HashSet<>(held.get());
+      staying.add(added);
+      files.forEach(
+          (id, file) -> {
+            if (!staying.contains(id) && files.remove(id, file)) {
+              bytes.addAndGet(-file.heapBytes());
+            }
+          });
+      most = Math.max(few, 2 * files.size());
+      mostBytes = Math.max(fewBytes, 2 * bytes.get());
     }
   }
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.oap.cache.parquet.KnownFiles.KnownFile;
 import io.oap.common.FileId;
@@ -34,7 +35,7 @@ class KnownFilesTest {
           "message m { required int32 a; optional group s { optional int64 x; optional int64 y; } }");
 
   private final Set<FileId> held = new HashSet<>();
-  private final KnownFiles files = new KnownFiles(() -> held, 3);
+  private final KnownFiles files = new KnownFiles(() -> held, 3, 1 << 20);
 
   private static FileId id(int file) {
     return new FileId(file, -file);
@@ -72,7 +73,11 @@ class KnownFilesTest {
   }
 
   private void add(int file) {
-    files.add(id(file), new FileIdentity("file:/f" + file, 5000, 7, ""), footer(file, 2));
+    add(files, file, 2);
+  }
+
+  private static void add(KnownFiles files, int file, int rowGroups) {
+    files.add(id(file), new FileIdentity("file:/f" + file, 5000, 7, ""), footer(file, rowGroups));
   }
 
   @Test
@@ -103,7 +108,34 @@ class KnownFilesTest {
     assertNotNull(files.get(id(1)));
     assertNull(files.get(id(2)));
     assertNotNull(files.get(id(3)));
+    assertNotNull(files.get(id(4)), "its first chunk is still to come");
     add(2);
     assertNotNull(files.get(id(2)));
+  }
+
+  @Test
+  void largeFilesWithoutChunks_areForgotten_whenTheyAreTooMuch() {
+    KnownFiles few = new KnownFiles(() -> held, 1000, 100_000);
+    held.add(id(1));
+    for (int file = 1; file <= 50; file++) {
+      add(few, file, 500);
+      assertNotNull(few.get(id(file)));
+      assertTrue(few.where(known -> true).size() <= 10, "each has more than ten thousand bytes");
+    }
+    assertNotNull(few.get(id(1)));
+  }
+
+  @Test
+  void manyFilesAreKnown_onlyWhileManyHaveChunks() {
+    for (int file = 1; file <= 10; file++) {
+      held.add(id(file));
+      add(file);
+    }
+    assertEquals(10, files.where(known -> true).size());
+    held.clear();
+    for (int file = 11; file <= 35; file++) {
+      add(file);
+    }
+    assertTrue(files.where(known -> true).size() <= 3);
   }
 }
