@@ -4,6 +4,7 @@ import io.oap.cache.CacheCounters;
 import io.oap.cache.FileRanges;
 import io.oap.common.FileIdentity;
 import java.io.EOFException;
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -20,8 +21,9 @@ import org.apache.parquet.io.SeekableInputStream;
 
 /**
  * The bytes of one version of a file. The file is opened at the first read, and only that version
- * is ever read: when the file system says after opening that the path has another file by now, the
- * read fails. What is read here may therefore be kept under the file's identity. Not thread-safe.
+ * is ever read: when the file system says after opening, or after ranges were read, that the path
+ * has another file by now, the read fails. What is read here may therefore be kept under the file's
+ * identity. Not thread-safe.
  */
 final class VersionedFileStream extends SeekableInputStream implements FileRanges {
   private static final long READ_TIMEOUT_SECONDS = 300;
@@ -69,9 +71,28 @@ final class VersionedFileStream extends SeekableInputStream implements FileRange
     }
   }
 
+  /**
+   * A store may put other bytes behind a stream that is open. Where the file is gone, those that
+   * were read are still of the version that was opened.
+   */
+  private void requireUnchanged() throws IOException {
+    if (identity.etag().isEmpty()) {
+      try {
+        requireSameVersion();
+      } catch (FileNotFoundException e) {
+        // Deleted meanwhile.
+      }
+    }
+  }
+
   @Override
   public List<ByteBuffer> read(List<Range> ranges) throws IOException {
-    SeekableInputStream stream = opened();
+    List<ByteBuffer> buffers = read(opened(), ranges);
+    requireUnchanged();
+    return buffers;
+  }
+
+  private List<ByteBuffer> read(SeekableInputStream stream, List<Range> ranges) throws IOException {
     ByteBufferAllocator allocator = HeapByteBufferAllocator.getInstance();
     if (!stream.readVectoredAvailable(allocator)) {
       return readOneByOne(stream, ranges);

@@ -122,6 +122,16 @@ class CachedParquetVersionTest {
     assertEquals(1, reading.fs.statuses.get());
   }
 
+  /** Once to look it up, once as it is opened for its footer and its rows, once a row group. */
+  @Test
+  void otherStore_isAskedForTheStatusAgain_onlyWhereTheFileIsRead() throws IOException {
+    cachedRows();
+    assertEquals(5, reading.fs.statuses.get());
+    reading.fs.resetCounts();
+    cachedRows();
+    assertEquals(1, reading.fs.statuses.get());
+  }
+
   @Test
   void fileThatComesBack_isServedFromThePool() throws IOException {
     cachedRows();
@@ -168,6 +178,37 @@ class CachedParquetVersionTest {
       assertThrows(IOException.class, reader::readNextRowGroup, "the second try is no better");
     }
     assertNextReadIsRight();
+  }
+
+  @Test
+  void fileOverwrittenInPlaceBetweenItsRowGroups_isNotMixedUp() throws IOException {
+    CachedParquetFile file = reading.lookUp();
+    try (ParquetFileReader reader = reading.open(file, ReadingFixture.AS_IT_IS)) {
+      assertEquals(1000, reader.readNextRowGroup().getRowCount());
+      long publishes = reading.cache.poolStats().publishes();
+      Files.write(reading.file, Files.readAllBytes(other));
+      Files.setLastModifiedTime(reading.file, FileTime.fromMillis(THEN.toMillis() + 1));
+      IOException e = assertThrows(IOException.class, reader::readNextRowGroup);
+      assertTrue(e.getMessage().contains("was replaced"), e.getMessage());
+      assertEquals(publishes, reading.cache.poolStats().publishes());
+    }
+    assertEquals(plainRows(), cachedRows());
+  }
+
+  /** Where it can still be read, as on a local disk. */
+  @Test
+  void fileDeletedBetweenItsRowGroups_isReadOn() throws IOException {
+    List<String> before = plainRows();
+    CachedParquetFile file = reading.lookUp();
+    reading.fs.resetCounts();
+    reading.fs.beforeRead =
+        () -> {
+          reading.fs.beforeRead = () -> {};
+          Files.delete(reading.file);
+        };
+    try (ParquetFileReader reader = reading.open(file, ReadingFixture.AS_IT_IS)) {
+      assertEquals(before, ReadingFixture.rows(reader, SampleFile.SCHEMA));
+    }
   }
 
   /** Parquet logs a page index that it cannot read, and goes on to the columns. */
