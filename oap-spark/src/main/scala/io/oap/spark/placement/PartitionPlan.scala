@@ -136,14 +136,15 @@ private[spark] final class PartitionPlan(
       () => locations)
   }
 
-  /** Ranges that follow each other in a file as one. */
+  /** Ranges that follow each other in a file of a partition as one. */
   private def joined(files: Seq[PartitionedFile]): Array[PartitionedFile] = {
     val all = ArrayBuffer.empty[PartitionedFile]
     files.foreach { next =>
       all.lastOption match {
         case Some(last)
             if last.start + last.length == next.start &&
-              last.urlEncodedPath == next.urlEncodedPath =>
+              last.urlEncodedPath == next.urlEncodedPath &&
+              last.partitionValues == next.partitionValues =>
           all(all.size - 1) = last.copy(length = last.length + next.length)
         case _ => all += next
       }

@@ -5,6 +5,7 @@ import scala.collection.mutable.ArrayBuffer
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
+import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.oap.common.FileIdentity
@@ -150,6 +151,15 @@ class PartitionPlanSuite extends AnyFunSuite {
     join("1")
     report("1", holds(5, 0, 2))
     assert(plan(thirds(5) ++ thirds(5)).flatMap(_.files).map(_.length).sum === 2 * Length)
+  }
+
+  test("a folder that is two partitions keeps the values of each") {
+    join("1")
+    val parts = Seq("a", "b").map(name => InternalRow(UTF8String.fromString(name)))
+    val splits = parts.flatMap(values => thirds(9).map(_.copy(partitionValues = values)))
+    val planned = plan(splits, maxSplitBytes = 10 * Length).flatMap(_.files)
+    for (values <- parts)
+      assert(planned.filter(_.partitionValues == values).map(_.length).sum === Length)
   }
 
   test("copies in full pools are released where the row group does not belong") {
