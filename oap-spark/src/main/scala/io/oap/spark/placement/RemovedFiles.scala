@@ -100,7 +100,8 @@ private[spark] final class RemovedFiles(forget: ForgetFiles => Unit) extends Log
             status.getModificationTime)
         }
       } catch {
-        case _: FileNotFoundException => left.clear()
+        // A folder below may be the one that has gone, such as that of a query that is writing.
+        case _: FileNotFoundException if !files.exists(qualified) => left.clear()
       }
       forget(ForgetFiles(qualified.toString, left.result()))
     } catch {

@@ -1,10 +1,12 @@
 package io.oap.spark.placement
 
+import java.io.FileNotFoundException
+
 import org.scalatest.concurrent.Eventually
 import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.oap.cache.ColumnCache
-import io.oap.spark.{CacheSuite, ExecutorCache}
+import io.oap.spark.{CacheSuite, ExecutorCache, WatchedFileSystem}
 
 /** Commands that remove files free their chunks, and only theirs. */
 class RemovedFilesSuite extends CacheSuite with Eventually {
@@ -14,9 +16,12 @@ class RemovedFilesSuite extends CacheSuite with Eventually {
 
   private def cache: ColumnCache = ExecutorCache.get().get
 
+  override protected def settings: Map[String, String] =
+    super.settings ++ WatchedFileSystem.settings
+
   /** Bytes of chunks of files under this folder or table. */
-  private def heldOf(folder: String): Long = {
-    val files = cache.files.under(s"file:$folder").keySet
+  private def heldOf(folder: String, scheme: String = "file"): Long = {
+    val files = cache.files.under(s"$scheme:$folder").keySet
     cache.snapshot().chunks.stream.filter(c => files.contains(c.key.file)).mapToLong(_.bytes).sum
   }
 
@@ -69,10 +74,34 @@ class RemovedFilesSuite extends CacheSuite with Eventually {
     val before = heldOf(at)
     assert(before > 0)
     spark.range(10).write.mode("append").parquet(at)
-    // Another command's files are forgotten after those of this one, which is on the same thread.
+    awaitForgetting()
+    assert(heldOf(at) === before)
+  }
+
+  /** Another command's files are forgotten after those of the last one, on the same thread. */
+  private def awaitForgetting(): Unit = {
     make("later")
     spark.sql("DROP TABLE later")
     eventually(assert(heldOf(table("later")) === 0))
-    assert(heldOf(at) === before)
+  }
+
+  test("a listing that breaks off frees nothing") {
+    val at = path("busy")
+    spark.range(1000).write.parquet(s"watched:$at")
+    spark.read.parquet(s"watched:$at").collect()
+    val before = heldOf(at, "watched")
+    assert(before > 0)
+    @volatile var isListed = false
+    WatchedFileSystem.beforeList = path =>
+      if (path.getName == "busy" && Thread.currentThread.getName == "oap-removed-files") {
+        isListed = true
+        // As HDFS does for a folder below that goes away between two parts of its listing.
+        throw new FileNotFoundException(path.toString)
+      }
+    try {
+      spark.range(10).write.mode("append").parquet(s"watched:$at")
+      awaitForgetting()
+    } finally WatchedFileSystem.beforeList = _ => ()
+    assert(isListed && heldOf(at, "watched") === before)
   }
 }
