@@ -292,7 +292,7 @@ int oap_arena_empty(oap_arena *arena) {
 }
 
 void *oap_table_map(uint64_t bytes) {
-  void *table;
+  void *table = NULL;
   int error = reserve_addresses(bytes, PROT_READ | PROT_WRITE, &table);
   if (error != 0) {
     errno = -error;
