@@ -26,6 +26,7 @@ import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.types.UserDefinedType;
 import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
 
 /** What Spark has but opens only to its own packages; Java does not see that restriction. */
 public final class SparkInternals {
@@ -114,6 +115,14 @@ public final class SparkInternals {
               return null;
             });
     return executors;
+  }
+
+  /**
+   * The ids of the executors that the scheduler of a cluster gives tasks to, whatever events of
+   * them have been seen. Not for local masters.
+   */
+  public static List<String> executorIds(SparkContext context) {
+    return CollectionConverters.asJava(context.getExecutorIds());
   }
 
   /** The host of host:port, or of a host alone: an executor that is joining has no port yet. */

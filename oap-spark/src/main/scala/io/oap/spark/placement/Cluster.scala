@@ -1,6 +1,7 @@
 package io.oap.spark.placement
 
 import scala.collection.concurrent.TrieMap
+import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.spark.{SparkContext, SparkEnv}
@@ -15,7 +16,7 @@ import io.oap.spark.{ExecutorCache, PerApplication, SparkInternals, SparkRpc}
  * they are, and how to reach them. There is one for each application, made when its first query is
  * planned. Thread-safe.
  */
-private[spark] final class Cluster private (context: SparkContext) extends Logging {
+private[spark] final class Cluster private (cpusOfTask: Int) extends Logging {
   import Cluster._
 
   val directory = new Directory(MostDirectoryBytes)
@@ -25,21 +26,37 @@ private[spark] final class Cluster private (context: SparkContext) extends Loggi
   private val requests = Background.thread("oap-requests", MostRequests)
   private val peers = TrieMap.empty[String, SparkRpc.Peer]
 
-  private def start(): Unit = {
+  private def start(context: SparkContext): Unit = {
     // First the events, then those that are there: none is missed, and to join twice does no harm.
     context.addSparkListener(new Events)
     SparkInternals.executors(context).forEach(executor =>
       joined(executor.id, executor.host, executor.cores))
     if (!context.isLocal) {
-      SparkRpc.serve(SparkEnv.get, ServiceName, (request, sender) => answer(request, sender))
+      val members = new Membership(
+        () => directory.executorIds,
+        () => SparkInternals.executorIds(context).asScala.toSet,
+        () => SparkInternals.executors(context).asScala.toSeq,
+        executor => joined(executor.id, executor.host, executor.cores),
+        lost(_, reason = ""),
+        () => System.nanoTime()
+      )
+      SparkRpc.serve(
+        SparkEnv.get,
+        ServiceName,
+        (request, sender) => {
+          members.check()
+          answer(request, sender)
+        })
     }
   }
 
   private def answer(request: Array[Byte], sender: SparkRpc.Peer): Array[Byte] = {
     val delta = Wire.decode[ResidencyDelta](request)
+    // First, so that one that is lost meanwhile does not stay.
+    peers(delta.executor) = sender
     val reply = directory.accept(delta)
-    if (reply.isAccepted) {
-      peers(delta.executor) = sender
+    if (!reply.isAccepted) {
+      peers.remove(delta.executor)
     }
     Wire.encode(reply)
   }
@@ -67,7 +84,7 @@ private[spark] final class Cluster private (context: SparkContext) extends Loggi
 
   private def joined(id: String, host: String, cores: Int): Unit = {
     directory.executorJoined(id, host, cores)
-    load.executorJoined(id, host, math.max(1, cores / context.getConf.getInt("spark.task.cpus", 1)))
+    load.executorJoined(id, host, math.max(1, cores / cpusOfTask))
   }
 
   private def lost(id: String, reason: String): Unit = {
@@ -132,8 +149,8 @@ private[spark] object Cluster {
   def of(context: SparkContext): Cluster = all.of(context)
 
   private def begin(context: SparkContext): Cluster = {
-    val cluster = new Cluster(context)
-    cluster.start()
+    val cluster = new Cluster(context.getConf.getInt("spark.task.cpus", 1))
+    cluster.start(context)
     cluster
   }
 }

@@ -68,6 +68,9 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
     executor
   }
 
+  /** The executors that have joined and have not been lost. */
+  def executorIds: Set[String] = synchronized(executors.keySet.asScala.toSet)
+
   /**
    * Takes in a report. Where chunks are both evicted and added, they are held.
    *
