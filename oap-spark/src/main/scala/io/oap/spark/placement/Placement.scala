@@ -272,18 +272,17 @@ final private class Placing(
     }
 }
 
-/** Which executors run on the hosts of a piece; pieces often have the same ones. */
+/** Which executors run on the hosts of a piece. */
 final private class NearExecutors(executors: Array[LiveExecutor]) {
-  private val known = new java.util.HashMap[Seq[String], Array[Boolean]]
+  private val byHost = executors.indices.groupBy(executors(_).host)
+  private val isNear = new Array[Boolean](executors.length)
+  private var near = Seq.empty[Int]
 
-  /** By executor, or null where there is none. */
-  def of(hosts: Array[String]): Array[Boolean] =
-    if (hosts.isEmpty) null
-    else
-      known.computeIfAbsent(
-        hosts.toSeq,
-        some => {
-          val isNear = executors.map(e => some.contains(e.host))
-          if (isNear.contains(true)) isNear else null
-        })
+  /** By executor, until the next call; or null where there is none. */
+  def of(hosts: Array[String]): Array[Boolean] = {
+    near.foreach(isNear(_) = false)
+    near = hosts.toSeq.flatMap(byHost.getOrElse(_, Nil))
+    near.foreach(isNear(_) = true)
+    if (near.isEmpty) null else isNear
+  }
 }

@@ -2,6 +2,8 @@ package io.oap.spark.placement
 
 import java.lang.management.ManagementFactory
 
+import scala.util.Random
+
 import com.sun.management.OperatingSystemMXBean
 
 /**
@@ -25,6 +27,8 @@ object PlacementBench {
     skewed()
     println("Half of the executors joined late")
     late()
+    println("Blocks of cold files lie on three hosts each, or on none that is here")
+    onHosts()
     println("The first scan again, from Spark's splits on")
     tasks(new ScaleSimulation(Executors, RowGroups, 4, Seed), "nothing known")
     if (!allHold) System.exit(3)
@@ -73,6 +77,20 @@ object PlacementBench {
     val placed = runs.last._1
     val used = placed.executors.toSet ++ placed.alternatives.iterator.flatten
     check("late ones that get nothing", executors.indices.count(!used(_)), 0)
+  }
+
+  private def onHosts(): Unit = {
+    val random = new Random(Seed)
+    val executors =
+      Array.tabulate(Executors)(e => LiveExecutor(e.toString, s"host$e", 8, 1L << 40, 0))
+    for ((where, what) <- Seq(
+        (() => s"host${random.nextInt(Executors)}", "here"),
+        (() => "localhost", "elsewhere"))) {
+      val pieces = Array.tabulate(Splits)(i =>
+        Piece(i, 4, 8L << 20, Array.empty, -1, Array.fill(3)(where())))
+      val runs = Seq.fill(3)(timed(Placement.place(pieces, executors, PlacementRules()))._2)
+      check(s"plan of 100,000 splits, blocks $what, s", runs.sorted.apply(1), 2)
+    }
   }
 
   private def cold(simulation: ScaleSimulation): Unit = {
