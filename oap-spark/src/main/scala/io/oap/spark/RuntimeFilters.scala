@@ -1,13 +1,14 @@
 package io.oap.spark
 
+import org.apache.spark.sql.catalyst.CatalystTypeConverters
 import org.apache.spark.sql.catalyst.analysis.Resolver
 import org.apache.spark.sql.catalyst.expressions.{Expression, InSet}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
-import org.apache.spark.sql.catalyst.util.TypeUtils
-import org.apache.spark.sql.connector.expressions.{Literal, NamedReference}
+import org.apache.spark.sql.catalyst.util.{RebaseDateTime, TypeUtils}
+import org.apache.spark.sql.connector.expressions.{Expression => Operand, Literal, NamedReference}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.sources.Filter
-import org.apache.spark.sql.types.{DecimalType, StructField, StructType}
+import org.apache.spark.sql.types._
 
 /**
  * The join keys that Spark hands to a scan when it plans it, as IN predicates: those on partition
@@ -50,11 +51,18 @@ private final class RuntimeFilters(
 
   /**
    * Those on data columns as filters on the statistics of row groups. None on decimals: Parquet's
-   * filters cut a key to as many bytes as the file has, which may be fewer than the table says.
+   * filters cut a key to as many bytes as the file has, which may be fewer than the table says. None
+   * on timestamps: several of a file in the old calendar may be one to Spark.
    */
   def rowGroups: Array[Filter] = onData
-    .filterNot(_._1.dataType.isInstanceOf[DecimalType])
+    .filterNot { case (field, _) =>
+      field.dataType match {
+        case _: DecimalType | TimestampType | TimestampNTZType => true
+        case _ => false
+      }
+    }
     .flatMap { case (_, predicate) => bounded(predicate) }
+    .filter(_.children().forall(RuntimeFilters.isExact))
     .flatMap(SparkInternals.toFilter(_))
     .toArray
 
@@ -75,6 +83,22 @@ private object RuntimeFilters {
 
   /** Join keys that go to the tasks one by one. */
   private val MaxKeysSent = 1000
+
+  /**
+   * Whether what is compared with a file's minimum and maximum is this key. Filters hold strings and
+   * days as Java does: no bytes that are not UTF-8, no day that its calendar or the time zone left
+   * out. And of a file in the old calendar, two days before the change may be one to Spark.
+   */
+  private def isExact(operand: Operand): Boolean = operand match {
+    case literal: Literal[_] =>
+      (literal.value(), literal.dataType()) match {
+        case (day: Int, DateType) if day < RebaseDateTime.lastSwitchJulianDay => false
+        case (value, dataType) =>
+          val told = CatalystTypeConverters.convertToScala(value, dataType)
+          CatalystTypeConverters.convertToCatalyst(told) == value
+      }
+    case _ => true
+  }
 
   private object In {
     def unapply(predicate: Predicate): Option[(String, Seq[Literal[_]])] =

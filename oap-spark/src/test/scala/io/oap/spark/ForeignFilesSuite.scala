@@ -14,6 +14,7 @@ import org.apache.parquet.hadoop.example.ExampleParquetWriter
 import org.apache.parquet.hadoop.util.HadoopOutputFile
 import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.util.RebaseDateTime
 import org.apache.spark.sql.catalyst.util.RebaseDateTime.RebaseSpec
 import org.apache.spark.sql.internal.LegacyBehaviorPolicy
 import org.apache.spark.sql.types.TimestampType
@@ -118,6 +119,25 @@ class ForeignFilesSuite extends CacheSuite {
     bytes(at) = 'q'
     Files.write(file, bytes)
     Files.deleteIfExists(LocalPath.of(folder, ".foreign.parquet.crc"))
+  }
+
+  test("days of the old calendar that are one to Spark, joined") {
+    // Of 29 February in the year 1000, which Spark's calendar does not have, it makes 1 March.
+    val march = RebaseDateTime.rebaseGregorianToJulianDays(
+      LocalDate.of(1000, 3, 1).toEpochDay.toInt)
+    val files = write("leap", "message leap { required int32 d (DATE); }", 600) { (row, _) =>
+      row.append("d", march - 1)
+    }
+    spark.sql("SELECT date'1000-03-01' AS key, 1 AS used").write.parquet(path("march"))
+    withConf("spark.sql.parquet.datetimeRebaseModeInRead" -> "LEGACY") {
+      def query = {
+        val fact = spark.read.parquet(files)
+        val dimension = spark.read.parquet(path("march")).filter("used = 1")
+        fact.join(dimension, fact("d") === dimension("key"))
+      }
+      assertSameRows(query)
+      assert(query.count() === 600)
+    }
   }
 
   test("INT96 timestamps of other writers in another time zone") {

@@ -1,5 +1,7 @@
 package io.oap.spark
 
+import java.util.TimeZone
+
 import org.apache.spark.sql.connector.expressions.{Expression, Expressions}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
@@ -46,6 +48,9 @@ class RuntimeFiltersSuite extends CacheSuite {
     assert(idsOf(some, ofOther) === all.filter(id => id % 10 == 3 || id % 10 == 4))
   }
 
+  // What the last join that was compared left out.
+  private var dropped = 0L
+
   private def assertJoined(schema: String, file: String, keys: String, count: Long): Unit = {
     spark.sql(s"CREATE OR REPLACE TEMP VIEW joined AS SELECT * FROM VALUES $keys AS v(key, used)")
     spark.table("joined").write.mode("overwrite").parquet(path("keys"))
@@ -54,7 +59,7 @@ class RuntimeFiltersSuite extends CacheSuite {
       val fact = spark.read.schema(schema).parquet(file)
       fact.join(dimension, fact("k") === dimension("key")).select(fact("id"))
     }
-    assertSameRows(query)
+    dropped = assertSameRows(query).rowGroupsPruned
     assert(query.count() === count)
   }
 
@@ -76,6 +81,37 @@ class RuntimeFiltersSuite extends CacheSuite {
     val keys = (0 until 1500).map(n => s"(CAST($n AS DECIMAL(18, 2)), 1)")
     val greatest = "(CAST(21474837 AS DECIMAL(18, 2)), 1)"
     assertJoined("id BIGINT, k DECIMAL(18, 2)", small, (keys :+ greatest).mkString(", "), 1500)
+  }
+
+  test("strings that are not valid UTF-8") {
+    val first = write("bytes", "IF(id < 2000, CAST(X'80' AS STRING), 'a') AS k")
+    assertJoined("id BIGINT, k STRING", first, "(CAST(X'80' AS STRING), 1)", count = 2000)
+    // So many that only the ends go to the row groups.
+    val keys = (0 until 1500).map(n => s"('\u00e9$n', 1)") :+ "(CAST(X'80' AS STRING), 1)"
+    assertJoined("id BIGINT, k STRING", first, keys.mkString(", "), count = 2000)
+  }
+
+  test("days that Java's old calendar, or the time zone, left out") {
+    val days = write("days", "date_add(date'1582-10-10', int(id / 2000)) AS k")
+    val gap = (0 until 1500).map(n => s"(date_add(date'1582-10-10', $n), 1)")
+    for ((keys, count) <- Seq(gap.take(1) -> 2000, gap -> 20000)) {
+      assertJoined("id BIGINT, k DATE", days, keys.mkString(", "), count.toLong)
+    }
+    val zone = TimeZone.getDefault
+    try {
+      TimeZone.setDefault(TimeZone.getTimeZone("Pacific/Apia"))
+      val late = write("late", "date_add(date'2011-12-30', int(id / 2000)) AS k")
+      assertJoined("id BIGINT, k DATE", late, "(date'2011-12-30', 1)", count = 2000)
+    } finally TimeZone.setDefault(zone)
+  }
+
+  test("days and strings that filters can tell leave out row groups") {
+    val ordinary = write("ordinary", "date_add(date'2020-01-01', int(id / 2000)) AS k")
+    assertJoined("id BIGINT, k DATE", ordinary, "(date'2020-01-03', 1), (NULL, 1)", count = 2000)
+    assert(dropped === 9)
+    val strings = write("strings", "concat('\u00e9', int(id / 2000)) AS k")
+    assertJoined("id BIGINT, k STRING", strings, "('\u00e93', 1), ('\u00e94', 1)", count = 4000)
+    assert(dropped === 8)
   }
 
   test("columns that are found by their ids") {
