@@ -1,5 +1,6 @@
 package io.oap.spark;
 
+import io.oap.cache.vector.Scratch;
 import io.oap.cache.vector.VectorChunk;
 import io.oap.cache.vector.VectorKind;
 import java.math.BigInteger;
@@ -13,19 +14,20 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * One flat column of a batch that is filled from vector chunks. Its memory lies outside the Java
- * heap and belongs to it; values of variable length stay where they are, in pinned chunks, and only
- * their addresses and lengths stand here. For one task thread.
+ * heap and lives as long as this object is reachable; values of variable length stay where they
+ * are, in pinned chunks, and only their addresses and lengths stand here. For one task thread; a
+ * thread that outlives the task may read on, and gets values that mean nothing.
  */
 final class ScanVector extends ColumnVector {
   private static final int ADDRESS_BYTES = 8;
   private static final int LENGTH_BYTES = 4;
 
   private final int width;
+  private final Scratch memory; // what the addresses below point into
   private final long values;
   private final long lengths;
   private final long nulls;
   private int nullCount;
-  private boolean isClosed;
 
   /**
    * @param type a flat Spark type
@@ -36,9 +38,10 @@ final class ScanVector extends ColumnVector {
     super(type);
     width = kind.bytes();
     // The widest first, so that each part is aligned to its values.
-    long valueBytes = (long) capacity * (width == 0 ? ADDRESS_BYTES : width);
-    long lengthBytes = width == 0 ? (long) capacity * LENGTH_BYTES : 0;
-    values = Platform.allocateMemory(valueBytes + lengthBytes + capacity);
+    int valueBytes = capacity * (width == 0 ? ADDRESS_BYTES : width);
+    int lengthBytes = width == 0 ? capacity * LENGTH_BYTES : 0;
+    memory = new Scratch(valueBytes + lengthBytes + capacity);
+    values = memory.address();
     lengths = values + valueBytes;
     nulls = lengths + lengthBytes;
   }
@@ -71,12 +74,14 @@ final class ScanVector extends ColumnVector {
     }
   }
 
+  /**
+   * To be called before the chunks are closed that it was filled from: what their readers put
+   * together of several pieces goes with them, so values of variable length have no bytes from now
+   * on. It may be filled again.
+   */
   @Override
   public void close() {
-    if (!isClosed) {
-      isClosed = true;
-      Platform.freeMemory(values);
-    }
+    Platform.setMemory(lengths, (byte) 0, nulls - lengths);
   }
 
   @Override

@@ -1,5 +1,6 @@
 package io.oap.spark;
 
+import io.oap.cache.vector.Scratch;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarArray;
@@ -13,20 +14,20 @@ import org.apache.spark.unsafe.types.UTF8String;
  */
 final class SelectedVector extends ColumnVector {
   private final ColumnVector all;
-  private final long rows;
+  private final Scratch rows;
 
   /**
    * @param all the column selected from
-   * @param rows address of the row numbers
+   * @param rows where the row numbers stand
    */
-  SelectedVector(ColumnVector all, long rows) {
+  SelectedVector(ColumnVector all, Scratch rows) {
     super(all.dataType());
     this.all = all;
     this.rows = rows;
   }
 
   private int at(int row) {
-    return Short.toUnsignedInt(Platform.getShort(null, rows + 2L * row));
+    return Short.toUnsignedInt(Platform.getShort(null, rows.address() + 2L * row));
   }
 
   @Override

@@ -35,7 +35,7 @@ private final class DecodedRows(
   private val whole: ColumnarBatch = reader.resultBatch()
   private lazy val selected: ColumnarBatch =
     new ColumnarBatch(Array.tabulate(whole.numCols) { i =>
-      if (i < dataColumns) new SelectedVector(whole.column(i), selection.address)
+      if (i < dataColumns) new SelectedVector(whole.column(i), selection.numbers)
       else whole.column(i)
     })
   private var current = whole

@@ -23,8 +23,6 @@ private final class RowGroupsReader(split: SplitFile, task: RowGroupsTask)
   private val rowGroups = split.withCandidates(split.rowGroups, task.filters).iterator
   private var rows: Option[BatchRows] = None
 
-  private val vectors: Array[ScanVector] = new Array(schema.length)
-
   private val partitionColumns: Array[ColumnVector] =
     task.partitionSchema.fields.zipWithIndex.map { case (field, i) =>
       val column = new ConstantColumnVector(VectorChunk.ZONE_ROWS, field.dataType)
@@ -53,12 +51,11 @@ private final class RowGroupsReader(split: SplitFile, task: RowGroupsTask)
 
   override def get(): ColumnarBatch = rows.get.batch
 
-  override def close(): Unit =
+  override def close(): Unit = {
+    task.unpacked.foreach(vector => if (vector != null) vector.close())
     try closeRows()
-    finally {
-      vectors.foreach(vector => if (vector != null) vector.close())
-      partitionColumns.foreach(_.close())
-    }
+    finally partitionColumns.foreach(_.close())
+  }
 
   private def closeRows(): Unit = {
     rows.foreach(_.close())
@@ -143,11 +140,11 @@ private final class RowGroupsReader(split: SplitFile, task: RowGroupsTask)
   }
 
   private def rowsOf(group: RowGroup, held: Array[HeldVector], zones: ZoneScan): BatchRows = {
-    for (column <- flat if held(column.index) != null && vectors(column.index) == null) {
-      vectors(column.index) =
+    for (column <- flat if held(column.index) != null && task.unpacked(column.index) == null) {
+      task.unpacked(column.index) =
         new ScanVector(column.form.dataType, column.form.kind, VectorChunk.ZONE_ROWS)
     }
-    val here = schema.indices.map(i => if (held(i) == null) null else vectors(i)).toArray
+    val here = schema.indices.map(i => if (held(i) == null) null else task.unpacked(i)).toArray
     val rest = schema.indices.filter(held(_) == null)
     if (rest.isEmpty) new VectorRows(zones, here, new ColumnarBatch(here ++ partitionColumns))
     else if (zones.hasCandidate) mixedRows(group, rest, here, zones)
@@ -184,7 +181,7 @@ private final class RowGroupsReader(split: SplitFile, task: RowGroupsTask)
       reader,
       promotion,
       batch(identity),
-      batch(new SelectedVector(_, task.selection.address)),
+      batch(new SelectedVector(_, task.selection.numbers)),
       conditions)
   }
 

@@ -53,6 +53,9 @@ private final class RowGroupsTask(
 
   lazy val zoneCopy: ZoneCopy = new ZoneCopy
 
+  /** What columns of vector chunks are unpacked to, by place in the read schema; null until then. */
+  val unpacked: Array[ScanVector] = new Array(readSchema.length)
+
   /** The wanted rows of a zone or batch, for the row group that is open. */
   lazy val selection: RowSelection = new RowSelection(new Scratch(VectorChunk.ZONE_ROWS * 2))
 

@@ -8,7 +8,7 @@ import io.oap.cache.vector.Scratch
  *
  * @param numbers room for the row numbers, unsigned and of 16 bits each
  */
-private final class RowSelection(numbers: Scratch) {
+private final class RowSelection(val numbers: Scratch) {
   private var isWhole = true
   private var wanted = 0
 
@@ -23,9 +23,6 @@ private final class RowSelection(numbers: Scratch) {
 
   /** Address of their numbers, ascending; 0: all rows are wanted. */
   def rowNumbers: Long = if (isWhole) 0 else numbers.address
-
-  /** Where the row numbers stand wherever there are any. */
-  def address: Long = numbers.address
 
   /**
    * Leaves the rows that meet a condition.
