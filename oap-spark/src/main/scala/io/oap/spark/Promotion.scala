@@ -4,6 +4,7 @@ import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.util.control.NonFatal
 
+import com.google.common.cache.{Cache, CacheBuilder}
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
@@ -41,7 +42,8 @@ private final class Promotion(
     extends AutoCloseable
     with Logging {
 
-  private var encoders: Seq[(PromotedChunk, VectorEncoder)] = Nil
+  private var open: Seq[OpenChunk] = Nil
+  private var memory = 0L
   private var rowsSeen = 0L
   private var isOver = chunks.isEmpty
 
@@ -59,34 +61,41 @@ private final class Promotion(
       close()
     } else {
       attempt {
-        if (encoders.isEmpty) open()
-        encoders.foreach { case (chunk, encoder) =>
-          zone.add(batch.column(chunk.column), chunk.form, rows, encoder)
-        }
-        keepWithin(Promotion.MostMemory)
-        if (rowsSeen == rowCount) publish()
+        if (open.isEmpty) chunks.foreach(chunk => open :+= new OpenChunk(chunk))
+        open.foreach(add(_, batch, rows))
+        if (open.isEmpty) isOver = true
+        else if (rowsSeen == rowCount) publish()
       }
     }
   }
 
-  private def open(): Unit =
-    chunks.foreach(chunk => encoders :+= chunk -> new VectorEncoder(chunk.form.kind))
-
-  /** Gives up the largest until the others take no more than this; another scan may make those. */
-  private def keepWithin(bytes: Long): Unit = {
-    var taken = encoders.map { case one @ (_, encoder) => one -> encoder.memory }
-    while (taken.map(_._2).sum > bytes) {
-      val largest = taken.maxBy(_._2)
-      largest._1._2.close()
-      taken = taken.filterNot(_ eq largest)
+  private def add(to: OpenChunk, batch: ColumnarBatch, rows: Int): Unit = if (to.isWanted) {
+    val chunk = to.chunk
+    if (zone.add(batch.column(chunk.column), chunk.form, rows, to.encoder)) {
+      memory -= to.memory
+      to.memory = to.encoder.memory
+      memory += to.memory
+      // The others may become vector chunks in another scan.
+      while (memory > Promotion.MostEncoded) {
+        val largest = open.maxBy(_.memory)
+        giveUp(largest, isForGood = largest.memory > Promotion.MostEncoded)
+      }
+    } else {
+      giveUp(to, isForGood = true)
     }
-    encoders = taken.map(_._1)
-    if (encoders.isEmpty) isOver = true
+  }
+
+  private def giveUp(one: OpenChunk, isForGood: Boolean): Unit = {
+    one.encoder.close()
+    one.isWanted = false
+    memory -= one.memory
+    open = open.filterNot(_ eq one)
+    if (isForGood) Promotion.refused.put(one.chunk.vector, true)
   }
 
   private def publish(): Unit = {
-    encoders.foreach { case (chunk, encoder) =>
-      vectors.put(chunk.vector, encoder, chunk.encoded, chunk.encodedBytes)
+    open.foreach { one =>
+      vectors.put(one.chunk.vector, one.encoder, one.chunk.encoded, one.chunk.encodedBytes)
     }
     close()
   }
@@ -106,9 +115,16 @@ private final class Promotion(
 
   override def close(): Unit = {
     isOver = true
-    encoders.foreach(_._2.close())
-    encoders = Nil
+    open.foreach(_.encoder.close())
+    open = Nil
   }
+}
+
+/** A chunk of which some zones are encoded, the native memory that they take, and whether more follow. */
+private final class OpenChunk(val chunk: PromotedChunk) {
+  val encoder = new VectorEncoder(chunk.form.kind)
+  var memory = 0L
+  var isWanted = true
 }
 
 private object Promotion {
@@ -118,6 +134,16 @@ private object Promotion {
    * JVM besides its heap, which Spark makes a tenth of the heap.
    */
   private val MostMemory = 128L << 20
+
+  /** What encoded zones may take of it: besides, a zone lies there as a copy, and being encoded. */
+  private val MostEncoded = MostMemory - 2 * ZoneCopy.MostBytes
+
+  /** Vector chunks that alone would take more; a few megabytes of heap. */
+  private val refused: Cache[ChunkKey, Boolean] =
+    CacheBuilder.newBuilder().maximumSize(1 << 15).build()
+
+  /** Whether a vector chunk was found to be too large to be made. */
+  def refuses(vector: ChunkKey): Boolean = refused.asMap.containsKey(vector)
 
   /** Whether this process has said that something is wrong. */
   private val hasWarned = new AtomicBoolean

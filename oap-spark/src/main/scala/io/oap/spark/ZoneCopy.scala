@@ -19,14 +19,19 @@ private final class ZoneCopy {
   private val nulls = new Scratch(rowsAtMost)
   private var bytes = new Scratch(1 << 16)
 
-  /** Adds the first rows of a vector as the encoder's next zone; an encoder is for one chunk. */
-  def add(vector: ColumnVector, form: VectorForm, rows: Int, encoder: VectorEncoder): Unit = {
+  /**
+   * Adds the first rows of a vector as the encoder's next zone; an encoder is for one chunk.
+   *
+   * @return false, and then nothing was added, where the rows have more than
+   *     [[ZoneCopy.MostBytes]]
+   */
+  def add(vector: ColumnVector, form: VectorForm, rows: Int, encoder: VectorEncoder): Boolean = {
     val nullFlags = if (vector.hasNull) copyNulls(vector, rows) else 0L
     vector match {
       // A Parquet chunk has one dictionary: it need not be asked for every row.
       case coded: WritableColumnVector if coded.hasDictionary =>
         copy(coded.getDictionaryIds.getInts(0, rows), Platform.INT_ARRAY_OFFSET, ids, 4 * rows)
-        if (!encoder.addIds(ids.address, nullFlags, rows)) {
+        encoder.addIds(ids.address, nullFlags, rows) || {
           encoder.learn(ids.address)
           addValues(vector, form, rows, nullFlags, encoder)
         }
@@ -46,13 +51,15 @@ private final class ZoneCopy {
       form: VectorForm,
       rows: Int,
       nullFlags: Long,
-      encoder: VectorEncoder): Unit =
+      encoder: VectorEncoder): Boolean =
     if (form.kind == VectorKind.BYTES) {
-      copyBytes(vector, form, rows)
-      encoder.addBytes(values.address, lengths.address, nullFlags, rows)
+      val isCopied = copyBytes(vector, form, rows)
+      if (isCopied) encoder.addBytes(values.address, lengths.address, nullFlags, rows)
+      isCopied
     } else {
       copyValues(vector, form, rows)
       encoder.add(values.address, nullFlags, rows)
+      true
     }
 
   private def copyNulls(vector: ColumnVector, rows: Int): Long = {
@@ -89,44 +96,54 @@ private final class ZoneCopy {
   private def copy(array: AnyRef, offset: Int, to: Scratch, bytes: Int): Unit =
     Platform.copyMemory(array, offset.toLong, null, to.address, bytes.toLong)
 
-  private def copyBytes(vector: ColumnVector, form: VectorForm, rows: Int): Unit = {
+  /** False where the rows have too many bytes. */
+  private def copyBytes(vector: ColumnVector, form: VectorForm, rows: Int): Boolean = {
     val offsets = new Array[Int](rows)
-    var end = 0
+    var end = 0L
     var row = 0
-    while (row < rows) {
-      offsets(row) = end
-      val length = if (vector.isNullAt(row)) 0 else putBytes(vector, form, row, end)
+    while (row < rows && end <= ZoneCopy.MostBytes) {
+      offsets(row) = end.toInt
+      val length = if (vector.isNullAt(row)) 0 else putBytes(vector, form, row, end.toInt)
       lengths.buffer.putInt(4 * row, length)
       end += length
       row += 1
     }
     // Only now: the memory may have moved while it grew.
-    row = 0
-    while (row < rows) {
+    for (row <- 0 until rows) {
       values.buffer.putLong(8 * row, bytes.address + offsets(row))
-      row += 1
     }
+    end <= ZoneCopy.MostBytes
   }
 
+  /** The length of a row's value, which is copied if there is room for it. */
   private def putBytes(vector: ColumnVector, form: VectorForm, row: Int, at: Int): Int =
     if (form.isString) {
       val string: UTF8String = vector.getUTF8String(row)
-      makeRoom(at, string.numBytes)
-      string.writeToMemory(null, bytes.address + at)
+      if (makeRoom(at, string.numBytes)) string.writeToMemory(null, bytes.address + at)
       string.numBytes
     } else {
       val value = vector.getBinary(row)
-      makeRoom(at, value.length)
-      Platform.copyMemory(value, Platform.BYTE_ARRAY_OFFSET, null, bytes.address + at, value.length)
+      if (makeRoom(at, value.length)) {
+        val to = bytes.address + at
+        Platform.copyMemory(value, Platform.BYTE_ARRAY_OFFSET, null, to, value.length)
+      }
       value.length
     }
 
-  private def makeRoom(used: Int, more: Int): Unit = {
-    val needed = Math.addExact(used, more)
-    if (needed > bytes.buffer.capacity) {
-      val larger = new Scratch(math.max(needed, Math.multiplyExact(bytes.buffer.capacity, 2)))
+  private def makeRoom(used: Int, more: Int): Boolean = {
+    val needed = used.toLong + more
+    if (needed > bytes.buffer.capacity && needed <= ZoneCopy.MostBytes) {
+      val doubled = math.min(2L * bytes.buffer.capacity, ZoneCopy.MostBytes)
+      val larger = new Scratch(math.max(needed, doubled).toInt)
       Platform.copyMemory(null, bytes.address, null, larger.address, used)
       bytes = larger
     }
+    needed <= ZoneCopy.MostBytes
   }
+}
+
+private object ZoneCopy {
+
+  /** Bytes of a zone's strings or byte sequences at most. */
+  val MostBytes: Long = 24L << 20
 }
