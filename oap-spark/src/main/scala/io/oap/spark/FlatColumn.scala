@@ -9,8 +9,6 @@ import org.apache.parquet.schema.{MessageType, Type}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport
 import org.apache.spark.sql.types.StructType
 
-import io.oap.cache.parquet.CachedParquetFile.RowGroup
-
 /**
  * A column of the read schema as it lies in one file, where its chunks can have the vector form.
  *
@@ -25,12 +23,7 @@ private final case class FlatColumn(
     leaf: Int,
     path: ColumnPath,
     form: VectorForm,
-    representation: Long) {
-
-  /** Length of the column's encoded chunk. */
-  def encodedBytes(group: RowGroup): Long =
-    group.metaData.getColumns.asScala.find(_.getPath == path).fold(0L)(_.getTotalSize)
-}
+    representation: Long)
 
 private object FlatColumn {
 

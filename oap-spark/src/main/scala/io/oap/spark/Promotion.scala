@@ -42,7 +42,7 @@ private final class Promotion(
     extends AutoCloseable
     with Logging {
 
-  private var open: Seq[OpenChunk] = Nil
+  private var open = Vector.empty[OpenChunk]
   private var memory = 0L
   private var rowsSeen = 0L
   private var isOver = chunks.isEmpty
@@ -116,7 +116,7 @@ private final class Promotion(
   override def close(): Unit = {
     isOver = true
     open.foreach(_.encoder.close())
-    open = Nil
+    open = Vector.empty
   }
 }
 

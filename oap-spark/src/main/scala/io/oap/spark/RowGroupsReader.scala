@@ -1,5 +1,7 @@
 package io.oap.spark
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.connector.read.PartitionReader
 import org.apache.spark.sql.execution.vectorized.{ColumnVectorUtils, ConstantColumnVector}
 import org.apache.spark.sql.sources.Filter
@@ -20,6 +22,8 @@ private final class RowGroupsReader(split: SplitFile, task: RowGroupsTask)
 
   private val schema = task.readSchema
   private val flat = FlatColumn.of(split.metaData.getSchema, schema, split.calendar, task.conf)
+  private val flatByIndex = flat.map(column => column.index -> column).toMap
+  private val flatByName = flat.map(column => schema(column.index).name -> column).toMap
   private val rowGroups = split.withCandidates(split.rowGroups, task.filters).iterator
   private var rows: Option[BatchRows] = None
 
@@ -31,7 +35,7 @@ private final class RowGroupsReader(split: SplitFile, task: RowGroupsTask)
     }
 
   // Keys of the vector chunks that the rows come from.
-  private var vectorKeys = Seq.empty[ChunkKey]
+  private var vectorKeys = Vector.empty[ChunkKey]
 
   override def next(): Boolean =
     try {
@@ -64,7 +68,7 @@ private final class RowGroupsReader(split: SplitFile, task: RowGroupsTask)
 
   private def open(group: RowGroup): BatchRows = {
     val held = new Array[HeldVector](schema.length)
-    vectorKeys = Nil
+    vectorKeys = Vector.empty
     if (task.usesVectors) {
       for (column <- flat) {
         val vector = key(group, column, column.representation)
@@ -106,7 +110,7 @@ private final class RowGroupsReader(split: SplitFile, task: RowGroupsTask)
     new DecodedFilters(
       for {
         filter <- task.rowFilters.sortBy(_.passRate)
-        column <- flat.find(c => schema(c.index).name == filter.column)
+        column <- flatByName.get(filter.column)
         index <- place.get(column.index)
       } yield new DecodedFilter(
         filter,
@@ -126,10 +130,10 @@ private final class RowGroupsReader(split: SplitFile, task: RowGroupsTask)
           vector,
           if (encoded == null) vector.bytes else encoded.length.toLong)
       }
-      val filters = task.rowFilters.flatMap { filter =>
-        Some(schema.fieldNames.indexOf(filter.column)).filter(i => i >= 0 && held(i) != null)
-          .map(filter -> _)
-      }
+      val filters = for {
+        filter <- task.rowFilters
+        column <- flatByName.get(filter.column) if held(column.index) != null
+      } yield filter -> column.index
       zones = new ZoneScan(held, filters, task.selection, task.counters)
       val rows = rowsOf(group, held, zones)
       isOpen = true
@@ -187,14 +191,22 @@ private final class RowGroupsReader(split: SplitFile, task: RowGroupsTask)
 
   /** What of the columns that Spark's reader gives is to become vector chunks. */
   private def promote(group: RowGroup, columns: Seq[Int]): Promotion = {
+    lazy val sizes =
+      group.metaData.getColumns.asScala.map(chunk => chunk.getPath -> chunk.getTotalSize).toMap
     val chunks = for {
-      (index, place) <- columns.zipWithIndex
-      column <- flat.find(_.index == index)
+      (index, place) <- if (task.usesVectors) columns.zipWithIndex else Nil
+      column <- flatByIndex.get(index)
       vector = key(group, column, column.representation)
       encoded = key(group, column, ChunkKey.ENCODED)
       isHeld = task.vectors.isHeld(encoded)
       if task.promotes(vector, isHeld)
-    } yield PromotedChunk(place, column.form, vector, encoded, column.encodedBytes(group), isHeld)
+    } yield PromotedChunk(
+      place,
+      column.form,
+      vector,
+      encoded,
+      sizes.getOrElse(column.path, 0L),
+      isHeld)
     new Promotion(chunks, group.metaData.getRowCount, task.vectors, task.zoneCopy)
   }
 }

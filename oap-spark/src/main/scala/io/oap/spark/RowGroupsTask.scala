@@ -60,12 +60,12 @@ private final class RowGroupsTask(
   lazy val selection: RowSelection = new RowSelection(new Scratch(VectorChunk.ZONE_ROWS * 2))
 
   /**
-   * Whether a chunk is to become a vector chunk when it is decoded.
+   * Whether a chunk is to become a vector chunk when it is decoded, where [[usesVectors]].
    *
    * @param isHeld whether the pool holds the encoded chunk
    */
   def promotes(vector: ChunkKey, isHeld: Boolean): Boolean =
-    usesVectors && (settings.representation == Representation.Vector || isHeld) &&
+    (settings.representation == Representation.Vector || isHeld) &&
       vectors.isWanted(vector) && !Promotion.refuses(vector)
 
   override def close(): Unit = rowFilters.foreach(_.close())

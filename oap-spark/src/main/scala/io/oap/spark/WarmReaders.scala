@@ -188,13 +188,11 @@ private object WarmReaderFactory {
 
   /** The chunks in the order of the file, in runs of so many bytes. */
   def batches(chunks: Seq[ChunkRequest]): Seq[Seq[ChunkRequest]] =
-    chunks.sortBy(_.offset).foldLeft(Vector.empty[Vector[ChunkRequest]]) { (before, chunk) =>
-      before.lastOption match {
-        case Some(last) if last.map(_.length.toLong).sum + chunk.length <= MostBytes =>
-          before.init :+ (last :+ chunk)
-        case _ => before :+ Vector(chunk)
-      }
-    }
+    chunks.sortBy(_.offset).foldLeft(List.empty[(Vector[ChunkRequest], Long)]) {
+      case ((last, bytes) :: before, chunk) if bytes + chunk.length <= MostBytes =>
+        (last :+ chunk, bytes + chunk.length) :: before
+      case (before, chunk) => (Vector(chunk), chunk.length.toLong) :: before
+    }.map(_._1).reverse
 }
 
 /** A reader of one row. */
