@@ -92,6 +92,11 @@ public final class VectorChunks {
             ChunkKey.encoded(vector.file(), vector.rowGroup(), vector.column()));
   }
 
+  /** A reader cannot make this vector chunk, now or later. */
+  public void refuse(ChunkKey vector) {
+    refused.put(vector, Boolean.TRUE);
+  }
+
   /** Whether the pool holds a chunk, in the representation that its key says. */
   public boolean isHeld(ChunkKey key) {
     return chunks.fault() == null && pool.isHeld(key);
@@ -110,14 +115,14 @@ public final class VectorChunks {
     try {
       long bytes = encoder.finish();
       if (bytes > MOST_GROWTH * encodedBytes && bytes > free()) {
-        refused.put(vector, Boolean.TRUE);
+        refuse(vector);
         return;
       }
       if (load(vector, encoder, bytes, encoded, encodedBytes)) {
         chunks.replace(encoded, vector, bytes);
       }
     } catch (VectorException e) {
-      refused.put(vector, Boolean.TRUE);
+      refuse(vector);
     } catch (RuntimeException | LinkageError e) {
       chunks.switchOff(e);
     }

@@ -4,7 +4,6 @@ import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.util.control.NonFatal
 
-import com.google.common.cache.{Cache, CacheBuilder}
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
@@ -90,7 +89,7 @@ private final class Promotion(
     one.isWanted = false
     memory -= one.memory
     open = open.filterNot(_ eq one)
-    if (isForGood) Promotion.refused.put(one.chunk.vector, true)
+    if (isForGood) vectors.refuse(one.chunk.vector)
   }
 
   private def publish(): Unit = {
@@ -137,13 +136,6 @@ private object Promotion {
 
   /** What encoded zones may take of it: besides, a zone lies there as a copy, and being encoded. */
   private val MostEncoded = MostMemory - 2 * ZoneCopy.MostBytes
-
-  /** Vector chunks that alone would take more; a few megabytes of heap. */
-  private val refused: Cache[ChunkKey, Boolean] =
-    CacheBuilder.newBuilder().maximumSize(1 << 15).build()
-
-  /** Whether a vector chunk was found to be too large to be made. */
-  def refuses(vector: ChunkKey): Boolean = refused.asMap.containsKey(vector)
 
   /** Whether this process has said that something is wrong. */
   private val hasWarned = new AtomicBoolean

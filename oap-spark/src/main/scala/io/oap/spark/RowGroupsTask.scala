@@ -66,7 +66,7 @@ private final class RowGroupsTask(
    */
   def promotes(vector: ChunkKey, isHeld: Boolean): Boolean =
     (settings.representation == Representation.Vector || isHeld) &&
-      vectors.isWanted(vector) && !Promotion.refuses(vector)
+      vectors.isWanted(vector)
 
   override def close(): Unit = rowFilters.foreach(_.close())
 }
