@@ -122,18 +122,13 @@ static jobject native_window(JNIEnv *env, jclass class, jlong pool, jint i) {
 }
 
 static jint native_reserve(JNIEnv *env, jclass class, jlong pool, jlong high, jlong low,
-                           jlong group_and_column, jlong representation, jlong bytes, jlong out) {
+                           jlong group_and_column, jlong representation, jlong bytes,
+                           jboolean may_evict, jlong out) {
   (void)env, (void)class;
   oap_key key = key_of(high, low, group_and_column, representation);
-  return oap_pool_reserve(pool_of(pool), &key, (uint64_t)bytes, (oap_chunk *)(uintptr_t)out);
-}
-
-static jint native_reserve_free(JNIEnv *env, jclass class, jlong pool, jlong high, jlong low,
-                                jlong group_and_column, jlong representation, jlong bytes,
-                                jlong out) {
-  (void)env, (void)class;
-  oap_key key = key_of(high, low, group_and_column, representation);
-  return oap_pool_reserve_free(pool_of(pool), &key, (uint64_t)bytes, (oap_chunk *)(uintptr_t)out);
+  oap_chunk *chunk = (oap_chunk *)(uintptr_t)out;
+  return may_evict ? oap_pool_reserve(pool_of(pool), &key, (uint64_t)bytes, chunk)
+                   : oap_pool_reserve_free(pool_of(pool), &key, (uint64_t)bytes, chunk);
 }
 
 static jint native_publish(JNIEnv *env, jclass class, jlong pool, jlong slot_and_generation,
@@ -255,8 +250,7 @@ static const JNINativeMethod methods[] = {
     {"close", "(J)I", (void *)native_close},
     {"resize", "(JJ)I", (void *)native_resize},
     {"window", "(JI)Ljava/nio/ByteBuffer;", (void *)native_window},
-    {"reserve", "(JJJJJJJ)I", (void *)native_reserve},
-    {"reserveFree", "(JJJJJJJ)I", (void *)native_reserve_free},
+    {"reserve", "(JJJJJJZJ)I", (void *)native_reserve},
     {"publish", "(JJIJ)I", (void *)native_publish},
     {"setNote", "(JJIJ)I", (void *)native_set_note},
     {"note", "(JJI)J", (void *)native_note},

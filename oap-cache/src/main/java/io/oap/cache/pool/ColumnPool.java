@@ -125,26 +125,15 @@ public final class ColumnPool implements AutoCloseable {
    * @return never null; {@link Reservation#outcome} says what came of it
    */
   public Reservation reserve(ChunkKey key, long bytes) {
-    return reserve(key, bytes, NativePool::reserve);
+    return reserve(key, bytes, true);
   }
 
   /** The same in room that is free: nothing is ever evicted for it. */
   public Reservation reserveFree(ChunkKey key, long bytes) {
-    return reserve(key, bytes, NativePool::reserveFree);
+    return reserve(key, bytes, false);
   }
 
-  private interface Reserve {
-    int call(
-        long pool,
-        long high,
-        long low,
-        long groupAndColumn,
-        long representation,
-        long bytes,
-        long out);
-  }
-
-  private Reservation reserve(ChunkKey key, long bytes, Reserve reserve) {
+  private Reservation reserve(ChunkKey key, long bytes, boolean mayEvict) {
     if (bytes < 1) {
       throw new IllegalArgumentException("a chunk has at least one byte, got " + bytes);
     }
@@ -153,13 +142,14 @@ public final class ColumnPool implements AutoCloseable {
     }
     ChunkMemory memory = ChunkMemory.ofThread();
     int error =
-        -reserve.call(
+        -NativePool.reserve(
             pool,
             key.file().high(),
             key.file().low(),
             groupAndColumn(key),
             key.representation(),
             bytes,
+            mayEvict,
             memory.address);
     Reference.reachabilityFence(this);
     return switch (error) {

@@ -44,15 +44,7 @@ final class NativePool {
       long groupAndColumn,
       long representation,
       long bytes,
-      long out);
-
-  static native int reserveFree(
-      long pool,
-      long high,
-      long low,
-      long groupAndColumn,
-      long representation,
-      long bytes,
+      boolean mayEvict,
       long out);
 
   static native int publish(long pool, long slotAndGeneration, int shard, long bytes);
