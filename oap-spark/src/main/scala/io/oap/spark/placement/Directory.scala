@@ -25,6 +25,8 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
   private val schemas = Interners.newWeakInterner[FileColumns]()
   private val homes =
     new Homes(math.min(Directory.MaxHomes, limitBytes / 4 / Homes.BytesOfOne).toInt)
+  private val guesses =
+    new Guesses(math.min(Directory.MaxGuesses, limitBytes / 8 / Guesses.BytesOfOne).toInt)
   private val losses = new ExpectedRoom(nanoTime)
   private var fileBytes = 0L
   private var changesOfSlots = 0L
@@ -138,7 +140,9 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
   }
 
   /** Bytes of heap the Directory takes, about. */
-  def estimatedBytes: Long = synchronized(fileBytes + homes.estimatedBytes)
+  def estimatedBytes: Long = synchronized {
+    fileBytes + homes.estimatedBytes + guesses.estimatedBytes
+  }
 
   /** The live executors by ascending id, as they are known and as they are now. */
   private[placement] def snapshot(): (Array[KnownExecutor], Array[LiveExecutor]) = synchronized {
@@ -174,6 +178,25 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
       homes.put(key, executor)
       executor.plan(bytes, nanoTime())
     }
+
+  /**
+   * The bytes of the last plan were a guess, the length of a range of a file whose layout nobody
+   * knew. They are put right as soon as it is known: files may hold many times what is read of them,
+   * and pools would seem full that are not.
+   */
+  private[placement] def guessed(
+      file: Long,
+      from: Long,
+      bytes: Long,
+      executor: KnownExecutor,
+      wanted: WantedColumns): Unit = synchronized {
+    guesses.add(file, Guess(executor, from, bytes, wanted, nanoTime()))
+    Option(files.get(file)).foreach(putRight(file, _))
+  }
+
+  private def putRight(file: Long, known: FileChunks): Unit =
+    for (guess <- guesses.take(file))
+      guess.executor.putRight(guess.wantedBytes(known) - guess.bytes, guess.madeAt, nanoTime())
 
   private def known(): Seq[KnownExecutor] = executors.values.asScala.toSeq.sortBy(_.id)
 
@@ -219,6 +242,7 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
     val learned = new FileChunks(columns, layout.starts, layout.chunkBytes)
     files.put(file, learned)
     fileBytes += learned.estimatedBytes
+    putRight(file, learned)
     learned
   }
 
@@ -241,6 +265,7 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
 
 private object Directory {
   private val MaxHomes = 1L << 18
+  private val MaxGuesses = 1L << 17
   private val FilesAtATime = 1000
   private val SnapshotNanos = 600L * 1000 * 1000 * 1000
   private val SnapshotsAtATime = 10

@@ -2,6 +2,8 @@ package io.oap.spark.placement
 
 import java.util.{IdentityHashMap, Locale}
 
+import scala.collection.mutable
+
 /**
  * The Directory in the light of one scan: the executors that are live as it begins, and what they
  * hold of the columns it reads. For one thread.
@@ -17,6 +19,7 @@ final class DirectoryScan private[placement] (directory: Directory, wanted: Want
   private var indexOfSlot = Array.emptyIntArray
   private var changesSeen = -1L
   private var missesHolders = false
+  private val unknown = mutable.HashSet.empty[Long]
 
   /** The live executors, by ascending id; holdings and homes are indices into them. */
   def executors: Array[LiveExecutor] = live
@@ -31,6 +34,7 @@ final class DirectoryScan private[placement] (directory: Directory, wanted: Want
       val ordinals = wanted.ordinals(chunks.columns)
       Array.tabulate(chunks.starts.length)(rowGroup => view(chunks, rowGroup, ordinals))
     }
+    if (found.isEmpty) unknown += file
     missesHolders ||= found.forall(_.exists(_.holdings.isEmpty))
     found
   }
@@ -57,11 +61,12 @@ final class DirectoryScan private[placement] (directory: Directory, wanted: Want
       val executor = placed.executors(i)
       val isKnownThere = piece.isOnItsWay && piece.home == executor
       val heldBytes = piece.holdings.find(_.executor == executor).fold(0L)(_.wantedBytes)
-      if (heldBytes < piece.wantedBytes)
-        directory.settle(
-          Mixing.pieceKey(piece.file, piece.position),
-          known(executor),
-          if (isKnownThere) 0 else piece.wantedBytes - heldBytes)
+      if (heldBytes < piece.wantedBytes) {
+        val bytes = if (isKnownThere) 0 else piece.wantedBytes - heldBytes
+        directory.settle(Mixing.pieceKey(piece.file, piece.position), known(executor), bytes)
+        if (bytes > 0 && unknown(piece.file))
+          directory.guessed(piece.file, piece.position, bytes, known(executor), wanted)
+      }
     }
 
   /**
@@ -74,7 +79,7 @@ final class DirectoryScan private[placement] (directory: Directory, wanted: Want
       i <- pieces.indices if placed.isLasting(i)
       holding <- pieces(i).holdings if holding.executor != placed.executors(i)
       holder = live(holding.executor)
-      if holder.usedBytes > DirectoryScan.NearlyFull * holder.capacityBytes
+      if holder.isNearlyFull
     } yield holder.id -> pieces(i)
     copies.groupMap(_._1)(_._2).map { case (id, some) =>
       val released = some.take(DirectoryScan.MostReleased).toArray
@@ -89,9 +94,6 @@ final class DirectoryScan private[placement] (directory: Directory, wanted: Want
   private def view(file: FileChunks, rowGroup: Int, ordinals: Array[Int]): RowGroupView = {
     val columns = file.columns.names.length
     val first = rowGroup * columns
-    var all, wantedBytes = 0L
-    for (column <- 0 until columns) all += file.chunkBytes(first + column)
-    for (ordinal <- ordinals) wantedBytes += file.chunkBytes(first + ordinal)
     val holdings = Array.newBuilder[Holding]
     for (holder <- 0 until file.holders) {
       val executor = indexOfSlot(file.slot(holder))
@@ -105,18 +107,24 @@ final class DirectoryScan private[placement] (directory: Directory, wanted: Want
       }
     }
     val start = file.starts(rowGroup)
-    RowGroupView(start, start + all, wantedBytes, holdings.result().sortBy(_.executor))
+    RowGroupView(
+      start,
+      start + file.rowGroupBytes(rowGroup),
+      file.wantedBytes(rowGroup, ordinals),
+      holdings.result().sortBy(_.executor))
   }
 }
 
 private object DirectoryScan {
-  private val NearlyFull = 0.9
 
   /** Bound of a message's size; the next scans say the rest. */
   private val MostReleased = 10000
 }
 
-/** The top-level columns a scan reads, as leaves of each schema it meets. For one thread. */
+/**
+ * The top-level columns a scan reads, as leaves of each schema it meets. Used under the Directory's
+ * lock only.
+ */
 final private[placement] class WantedColumns(names: Iterable[String], isCaseSensitive: Boolean) {
   private val wanted = names.map(folded).toSet
   private val ordinalsOf = new IdentityHashMap[FileColumns, Array[Int]]

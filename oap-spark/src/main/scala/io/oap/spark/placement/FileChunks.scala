@@ -30,6 +30,22 @@ final private[placement] class FileChunks(
   private def words: Int = (chunkBytes.length + 63) >> 6
   private def stride: Int = words + 1
 
+  /** Encoded bytes of all columns of a row group. */
+  def rowGroupBytes(rowGroup: Int): Long = {
+    val first = rowGroup * columns.names.length
+    var sum = 0L
+    for (column <- columns.names.indices) sum += chunkBytes(first + column)
+    sum
+  }
+
+  /** Encoded bytes of the leaf columns of these ordinals. */
+  def wantedBytes(rowGroup: Int, ordinals: Array[Int]): Long = {
+    val first = rowGroup * columns.names.length
+    var sum = 0L
+    for (ordinal <- ordinals) sum += chunkBytes(first + ordinal)
+    sum
+  }
+
   /** Number of slots in which chunks of this file are held. */
   def holders: Int = held.length / stride
 

@@ -20,7 +20,15 @@ final case class LiveExecutor(
     usedBytes: Long,
     plannedBytes: Long = 0,
     waitSeconds: Double = 0,
-    isLate: Boolean = false)
+    isLate: Boolean = false) {
+
+  /** Whether copies there take the room of what no other executor holds. */
+  def isNearlyFull: Boolean = usedBytes > LiveExecutor.NearlyFull * capacityBytes
+}
+
+private object LiveExecutor {
+  private val NearlyFull = 0.9
+}
 
 /**
  * What an executor holds of a piece.

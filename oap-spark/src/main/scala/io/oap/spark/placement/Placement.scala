@@ -72,12 +72,18 @@ final private class Placing(
 
   def bearableWaitSeconds: Double = loads.bearableWaitSeconds
 
-  def placeThoseThatBelong(): Unit = if (rules.usesResidency)
-    for (i <- pieces.indices) {
-      val owner = belongsTo(pieces(i))
-      if (owner >= 0)
-        give(i, owner, isLasting = true, expectedRoomBytes > 0 && isTooMuch(pieces(i), owner))
-    }
+  def placeThoseThatBelong(): Unit = if (rules.usesResidency) {
+    val owners = pieces.map(ownerOf)
+    // Otherwise what tasks have left where they ran by chance would pass for a full pool.
+    for (i <- pieces.indices if owners(i) >= 0; holding <- pieces(i).holdings)
+      if (holding.executor != owners(i) && isReleased(holding))
+        loads.leave(holding.executor, holding.anyBytes)
+    for (i <- pieces.indices if owners(i) >= 0 && !leaves(pieces(i), owners(i)))
+      give(i, owners(i), isLasting = true, expectedRoomBytes > 0 && isTooMuch(pieces(i), owners(i)))
+  }
+
+  /** Whether a copy is given up, once its piece has a lasting place on another executor. */
+  private def isReleased(copy: Holding): Boolean = executors(copy.executor).isNearlyFull
 
   private def isTooMuch(piece: Piece, owner: Int): Boolean =
     loads.displaces(owner, (piece.wantedBytes - held(piece, owner)).toDouble)
@@ -197,6 +203,7 @@ final private class Placing(
       if (bytes > 0) {
         val copies = pieces(i).holdings.iterator
           .filter(h => h.wantedBytes >= bytes && loads.isOpen(h.executor))
+          .filterNot(h => placed.isLasting(i) && isReleased(h))
           .map(_.executor)
           .filter(e => e != places(i) && !placed.alternatives(i).contains(e))
           .toSeq.sortBy(e => Math.floorMod(e - places(i), executors.length))
@@ -212,23 +219,20 @@ final private class Placing(
     loads.give(executor, pieces(i), held(pieces(i), executor), isGuest)
   }
 
-  /** The executor that the piece belongs to, or -1 where it has none, or must leave it. */
-  private def belongsTo(piece: Piece): Int = {
-    val owner = ownerOf(piece)
-    if (owner < 0) -1
-    else {
-      val heldBytes = held(piece, owner)
-      val missing = piece.wantedBytes - heldBytes
-      // All columns of a row group move together, the others when they are asked for again.
-      val allHeld = piece.holdings.find(_.executor == owner).fold(heldBytes)(_.anyBytes)
-      val isMuch = missing > Placement.MuchMissing * piece.wantedBytes
-      if (isMuch && loads.isCrowdedOut(owner, missing.toDouble, (missing + allHeld).toDouble)) {
-        loads.leave(owner, allHeld)
-        -1
-      } else owner
-    }
+  /** Whether a piece must leave the executor it belongs to; what is held there will be no use. */
+  private def leaves(piece: Piece, owner: Int): Boolean = {
+    val heldBytes = held(piece, owner)
+    val missing = piece.wantedBytes - heldBytes
+    // All columns of a row group move together, the others when they are asked for again.
+    val allHeld = piece.holdings.find(_.executor == owner).fold(heldBytes)(_.anyBytes)
+    val isMuch = missing > Placement.MuchMissing * piece.wantedBytes
+    val leaves =
+      isMuch && loads.isCrowdedOut(owner, missing.toDouble, (missing + allHeld).toDouble)
+    if (leaves) loads.leave(owner, allHeld)
+    leaves
   }
 
+  /** The executor that a piece belongs to, or -1 where it has none. */
   private def ownerOf(piece: Piece): Int = {
     val warm = mostHeld(piece, h => if (loads.isOpen(h.executor)) h.wantedBytes else 0)
     if (warm >= 0) warm

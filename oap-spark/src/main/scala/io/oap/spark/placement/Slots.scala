@@ -32,12 +32,18 @@ final private[placement] class KnownExecutor(val id: String) {
   /** What has arrived is not planned any more. */
   def arrived(bytes: Long, now: Long): Unit = plan(-math.min(bytes, plannedBytes(now)), now)
 
+  /** What was planned at a time was so many bytes too little, or too much. */
+  def putRight(bytes: Long, madeAt: Long, now: Long): Unit =
+    plan(math.max(faded(bytes, madeAt, now), -plannedBytes(now)), now)
+
   /**
    * Half of what is planned is given up after each half-life: a query may be cancelled, or leave
    * row groups out, and no report will ever say so.
    */
-  def plannedBytes(now: Long): Long =
-    (planned * math.pow(0.5, (now - plannedAt).toDouble / KnownExecutor.HalfLifeNanos)).toLong
+  def plannedBytes(now: Long): Long = faded(planned, plannedAt, now)
+
+  private def faded(bytes: Long, since: Long, now: Long): Long =
+    (bytes * math.pow(0.5, (now - since).toDouble / KnownExecutor.HalfLifeNanos)).toLong
 }
 
 private[placement] object KnownExecutor {

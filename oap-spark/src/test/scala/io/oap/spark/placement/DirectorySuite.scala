@@ -1,42 +1,11 @@
 package io.oap.spark.placement
 
-import java.util.BitSet
 import java.util.concurrent.{FutureTask, TimeUnit}
 
 import org.scalatest.funsuite.AnyFunSuite
 
-/** What the Directory makes of reports, losses and plans. */
-final class DirectorySuite extends AnyFunSuite {
-  private val limit = 1L << 20
-
-  /** Two row groups of three leaves: `a`, and `B` with two. */
-  private val layout =
-    FileLayout(Array("a", "B", "B"), Array(4L, 1000L), Array(1, 2, 4, 8, 16, 32))
-
-  private def bits(chunks: Int*): Array[Long] = {
-    val set = new BitSet
-    chunks.foreach(set.set)
-    set.toLongArray
-  }
-
-  private def added(file: Long, chunks: Int*): FileDelta =
-    FileDelta(file, Some(layout), bits(chunks: _*), bits())
-
-  private def evicted(file: Long, chunks: Int*): FileDelta =
-    FileDelta(file, None, bits(), bits(chunks: _*))
-
-  private def report(
-      directory: Directory,
-      executor: String,
-      from: Long,
-      files: FileDelta*): ResidencyReply =
-    directory.accept(ResidencyDelta(executor, from, from + 1, files, 1000, 100 * (from + 1)))
-
-  private def withExecutors(ids: String*): Directory = {
-    val directory = new Directory(limit, () => 0)
-    ids.foreach(id => directory.executorJoined(id, s"host$id", 4))
-    directory
-  }
+/** What the Directory makes of reports and losses. */
+final class DirectorySuite extends AnyFunSuite with DirectoryReports {
 
   /** Of each row group: executor, wanted bytes, bytes. */
   private def holdings(
@@ -236,56 +205,6 @@ final class DirectorySuite extends AnyFunSuite {
     assert(bytes == ((15, 6)))
     directory.executorLost("2")
     assert(bytes == ((7, 4)))
-  }
-
-  private def piece(file: Long, home: Int, bytes: Long): Piece =
-    Piece(file, 0, bytes, Array.empty, home, Array.empty)
-
-  test("homes are known by the next scan, until the executor is lost") {
-    val directory = withExecutors("1", "2")
-    val scan = directory.scan(Nil, isCaseSensitive = true)
-    assert(scan.home(7, 0) == -1)
-    val guests =
-      Placed.nowhere(3).copy(executors = Array(1, 0, -1), isGuest = Array(false, true, false))
-    scan.settle(Array(piece(7, -1, 50), piece(8, -1, 60), piece(9, -1, 70)), guests)
-    val next = directory.scan(Nil, isCaseSensitive = true)
-    assert(Seq(7L, 8L, 9L).map(next.home(_, 0)) == Seq(1, -1, -1))
-    assert(next.home(7, 1) == -1)
-    assert(next.executors.map(_.plannedBytes).toSeq == Seq(0, 50))
-    directory.executorLost("2")
-    directory.executorJoined("2", "host2", 4)
-    assert(directory.scan(Nil, isCaseSensitive = true).home(7, 0) == -1)
-  }
-
-  test("planned bytes are those not reported yet, and fade") {
-    var now = 0L
-    val directory = new Directory(limit, () => now)
-    directory.executorJoined("1", "host", 4)
-    def planned = directory.scan(Nil, isCaseSensitive = true).executors.head.plannedBytes
-    def settle(home: Int) = directory
-      .scan(Nil, isCaseSensitive = true)
-      .settle(Array(piece(7, home, 40)), Placed.nowhere(1).copy(executors = Array(0)))
-    settle(-1)
-    settle(0)
-    assert(planned == 40)
-    report(directory, "1", 0, added(8, 0, 1, 2))
-    assert(planned == 33)
-    report(directory, "1", 1, added(8, 0, 1, 2))
-    assert(planned == 33)
-    now += 30L * 1000 * 1000 * 1000
-    assert(planned == 16)
-    report(directory, "1", 2, added(8, 3, 4, 5))
-    assert(planned == 0)
-  }
-
-  test("homes are bounded") {
-    val directory = new Directory(100000)
-    directory.executorJoined("1", "host", 4)
-    val pieces = Array.tabulate(5000)(n => piece(n, -1, 1))
-    val scan = directory.scan(Nil, isCaseSensitive = true)
-    scan.settle(pieces, Placed.nowhere(5000).copy(executors = new Array(5000)))
-    assert(directory.estimatedBytes <= 25000)
-    assert(scan.home(0, 0) == -1 && scan.home(4999, 0) == 0)
   }
 
   test("room is expected of a lost executor until another joins, or for some minutes") {

@@ -236,6 +236,25 @@ final class PlacementSuite extends AnyFunSuite {
     assert(to(filled(9800, 5000), 8) == 0)
   }
 
+  test("what is to be released of a nearly full pool is room there") {
+    val full = executors(2).map(_.copy(usedBytes = 9800 * MB))
+    val partly = piece(1, holdings = Seq(Holding(0, 4 * MB, 4 * MB)))
+    def astray(bytes: Long) =
+      piece(2, holdings = Seq(Holding(0, 8 * MB, 8 * MB), Holding(1, 7 * MB, bytes)), home = 0)
+    def to(bytes: Long) = place(full, PlacementRules(), partly, astray(bytes)).map(_._1)
+    assert(to(7 * MB) == Seq(0, 0))
+    assert(to(8 * MB) == Seq(1, 0))
+  }
+
+  test("copies that are to be released serve nobody") {
+    def copies(used: Long) = alternatives(
+      executors(2).map(_.copy(usedBytes = used * MB)),
+      PlacementRules(),
+      piece(1, holdings = Seq(Holding(0, 8 * MB, 8 * MB), Holding(1, 8 * MB, 8 * MB)), home = 0))
+    assert(copies(9000) == Seq(Seq(1)))
+    assert(copies(9001) == Seq(Nil))
+  }
+
   test("what a lost executor held waits for the one that takes its place") {
     val full = executors(2).map(_.copy(usedBytes = 9799 * MB))
     def guests(expected: Long) =
