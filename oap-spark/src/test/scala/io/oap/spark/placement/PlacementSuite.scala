@@ -136,10 +136,10 @@ final class PlacementSuite extends AnyFunSuite {
       assert(place(withWait(seconds), rules, warm) == Seq((1, false)))
       alternatives(withWait(seconds), rules, warm).flatten.headOption
     }
-    // Loading takes half a second, or one; the work half a second.
+    // Loading takes half a second, or one; the work a second.
     val slow = PlacementRules(loadBytesPerSecond = 100e6)
-    assert(shared(0.99).isEmpty && shared(1.04).exists(_ != 1))
-    assert(shared(1.49, slow).isEmpty && shared(1.54, slow).exists(_ != 1))
+    assert(shared(1.49).isEmpty && shared(1.54).exists(_ != 1))
+    assert(shared(1.99, slow).isEmpty && shared(2.04, slow).exists(_ != 1))
     val excluded = place(withWait(Double.PositiveInfinity), PlacementRules(), warm).head
     assert(excluded._1 != 1 && excluded._1 >= 0 && !excluded._2)
     val home = piece(notOf(1, executors(3)), home = 1)
@@ -161,7 +161,7 @@ final class PlacementSuite extends AnyFunSuite {
     assert(sharedOnes(0.2, 300) == 0)
     assert(sharedOnes(0.2, 3) == 1)
     assert(sharedOnes(60, 300) == 100)
-    val (some, more) = (sharedOnes(0.8, 300), sharedOnes(1.2, 300))
+    val (some, more) = (sharedOnes(1.5, 300), sharedOnes(2.2, 300))
     assert(0 < some && some < more && more < 100)
   }
 
