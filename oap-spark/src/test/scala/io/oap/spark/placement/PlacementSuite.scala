@@ -143,8 +143,8 @@ final class PlacementSuite extends AnyFunSuite {
     val excluded = place(withWait(Double.PositiveInfinity), PlacementRules(), warm).head
     assert(excluded._1 != 1 && excluded._1 >= 0 && !excluded._2)
     val home = piece(notOf(1, executors(3)), home = 1)
-    assert(executorOf(executors(3), home) == 1 && executorOf(withWait(0.1), home) == 1)
-    assert(alternatives(withWait(0.1), PlacementRules(), home).flatten.exists(_ != 1))
+    assert(executorOf(executors(3), home) == 1 && executorOf(withWait(0.2), home) == 1)
+    assert(alternatives(withWait(0.2), PlacementRules(), home).flatten.exists(_ != 1))
   }
 
   test("of a busy executor's pieces as many are shared as others could do while it is busy") {
