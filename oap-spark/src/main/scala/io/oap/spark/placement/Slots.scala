@@ -24,17 +24,17 @@ final private[placement] class KnownExecutor(val id: String) {
   private var planned = 0L
   private var plannedAt = 0L
 
+  /** So many bytes more are planned, or fewer, but never less than none. */
   def plan(bytes: Long, now: Long): Unit = {
-    planned = plannedBytes(now) + bytes
+    planned = math.max(plannedBytes(now) + bytes, 0)
     plannedAt = now
   }
 
   /** What has arrived is not planned any more. */
-  def arrived(bytes: Long, now: Long): Unit = plan(-math.min(bytes, plannedBytes(now)), now)
+  def arrived(bytes: Long, now: Long): Unit = plan(-bytes, now)
 
   /** What was planned at a time was so many bytes too little, or too much. */
-  def putRight(bytes: Long, madeAt: Long, now: Long): Unit =
-    plan(math.max(faded(bytes, madeAt, now), -plannedBytes(now)), now)
+  def putRight(bytes: Long, madeAt: Long, now: Long): Unit = plan(faded(bytes, madeAt, now), now)
 
   /**
    * Half of what is planned is given up after each half-life: a query may be cancelled, or leave
