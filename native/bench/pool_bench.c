@@ -44,27 +44,13 @@ static oap_pool *open_pool(void) {
   return pool;
 }
 
-static void copy_in(const oap_chunk *chunk, const unsigned char *from) {
-  for (uint32_t i = 0; i < chunk->pieces; i++) {
-    memcpy(chunk->piece[i].data, from, chunk->piece[i].bytes);
-    from += chunk->piece[i].bytes;
-  }
-}
-
-static void copy_out(const oap_chunk *chunk, unsigned char *to) {
-  for (uint32_t i = 0; i < chunk->pieces; i++) {
-    memcpy(to, chunk->piece[i].data, chunk->piece[i].bytes);
-    to += chunk->piece[i].bytes;
-  }
-}
-
 static bool put(oap_pool *pool, uint64_t number, uint64_t bytes, const unsigned char *from) {
   oap_key key = {.file_low = number};
   oap_chunk chunk;
   if (oap_pool_reserve(pool, &key, bytes, &chunk) != 0) {
     return false;
   }
-  copy_in(&chunk, from);
+  oap_chunk_fill(&chunk, from);
   oap_pool_publish(pool, &chunk);
   oap_pool_unpin(pool, &chunk);
   return true;
@@ -128,7 +114,7 @@ static void pin_and_read(const shape *s, uint64_t number) {
 static void get_into(const shape *s, uint64_t number, unsigned char *buffer) {
   oap_chunk chunk;
   pin(s->pool, number, &chunk);
-  copy_out(&chunk, buffer);
+  oap_chunk_copy(&chunk, buffer);
   oap_pool_unpin(s->pool, &chunk);
 }
 
@@ -171,7 +157,7 @@ static void evicting_put(const shape *s, uint64_t number) {
   if (oap_pool_reserve(s->pool, &key, s->bytes, &chunk) != 0) {
     exit(1);
   }
-  copy_in(&chunk, s->buffers);
+  oap_chunk_fill(&chunk, s->buffers);
   oap_pool_publish(s->pool, &chunk);
   s->put_to[puts_done++ % s->chunks] = chunk.piece[0].data;
   oap_pool_unpin(s->pool, &chunk);

@@ -168,6 +168,11 @@ int oap_pool_reserve(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chu
  * so much is free in so few pieces. */
 int oap_pool_reserve_free(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chunk *out);
 
+/* Copies a reserved chunk's bytes into its pieces, past the processor's caches where that is
+ * faster: for loaders that have them elsewhere. Whoever reads the chunk at once finds it in memory
+ * only. */
+void oap_chunk_fill(const oap_chunk *chunk, const void *from);
+
 /* Makes a reserved chunk visible; the caller now holds one pin on it, under the same oap_chunk.
  * EINVAL: not a reservation that is open. */
 int oap_pool_publish(oap_pool *pool, const oap_chunk *chunk);
@@ -184,6 +189,9 @@ int oap_pool_abandon(oap_pool *pool, const oap_chunk *chunk);
 
 /* Pins a published chunk. Counts as a use. ENOENT: not held. */
 int oap_pool_pin(oap_pool *pool, const oap_key *key, oap_chunk *out);
+
+/* Copies a pinned chunk's bytes out of its pieces, for readers that need them in one. */
+void oap_chunk_copy(const oap_chunk *chunk, void *to);
 
 /* Ends one pin. EINVAL: the chunk is not pinned. */
 int oap_pool_unpin(oap_pool *pool, const oap_chunk *chunk);

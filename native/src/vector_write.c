@@ -2,6 +2,8 @@
  * reservation. See native/VECTOR-CHUNK.md. */
 #include "vector_encoder.h"
 
+#include "copy.h"
+
 #include <errno.h>
 
 /* Where the next byte of the chunk goes. */
@@ -44,7 +46,7 @@ static void put(place *to, const void *data, uint64_t bytes) {
     uint64_t room = *to->piece_bytes - to->at;
     uint64_t now = bytes < room ? bytes : room;
     if (now > 0) {
-      memcpy(*to->pieces + to->at, from, now);
+      oap_stream_copy(*to->pieces + to->at, from, now);
     }
     from += now;
     bytes -= now;
@@ -109,6 +111,7 @@ int oap_vector_encoder_write(const oap_vector_encoder *e, unsigned char *const *
     put(&to, e->zones[i].payload, e->zones[i].head.bytes);
     fill_up(&to);
   }
+  oap_stream_end();
   return 0;
 }
 
