@@ -28,6 +28,7 @@ final class ScanVector extends ColumnVector {
   private final long lengths;
   private final long nulls;
   private int nullCount;
+  private VectorChunk chunk; // that the addresses of values were taken from; null: there are none
 
   /**
    * @param type a flat Spark type
@@ -49,20 +50,22 @@ final class ScanVector extends ColumnVector {
   /** Empties the vector for the next batch. */
   void reset() {
     nullCount = 0;
+    chunk = null;
   }
 
   /**
    * Writes rows of a zone behind those that are there.
    *
-   * @param chunk of this vector's type
+   * @param from a chunk of this vector's type, the same one until the next {@link #reset}
    * @param rows address of the row numbers, or 0 for all of the zone
    * @param count how many they are
    * @param at rows that are there already
    */
-  void append(VectorChunk chunk, int zone, long rows, int count, int at) {
+  void append(VectorChunk from, int zone, long rows, int count, int at) {
     if (width == 0) {
+      chunk = from;
       nullCount +=
-          chunk.unpackBytes(
+          from.unpackBytes(
               zone,
               rows,
               count,
@@ -70,18 +73,21 @@ final class ScanVector extends ColumnVector {
               lengths + (long) LENGTH_BYTES * at,
               nulls + at);
     } else {
-      nullCount += chunk.unpack(zone, rows, count, values + (long) width * at, nulls + at);
+      nullCount += from.unpack(zone, rows, count, values + (long) width * at, nulls + at);
     }
   }
 
   /**
-   * To be called before the chunks are closed that it was filled from: what their readers put
-   * together of several pieces goes with them, so values of variable length have no bytes from now
-   * on. It may be filled again.
+   * To be called before the chunk is closed that it was filled from, where another thread may still
+   * read: what the chunk's reader has put together of several pieces is kept for it. It may be
+   * filled again.
    */
   @Override
   public void close() {
-    Platform.setMemory(lengths, (byte) 0, nulls - lengths);
+    if (chunk != null) {
+      chunk.closeAfter(this);
+      chunk = null;
+    }
   }
 
   @Override

@@ -1,6 +1,7 @@
 package io.oap.cache.vector;
 
 import io.oap.cache.pool.Pin;
+import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
 import java.util.Objects;
 
@@ -23,11 +24,14 @@ public final class VectorChunk implements AutoCloseable {
   /** Rows of every zone but the last, which may have less. */
   public static final int ZONE_ROWS = 4096;
 
+  private static final Cleaner CLEANER = Cleaner.create();
+
   private final VectorKind kind;
   private int rows;
   private int zones;
   private final int dictionaryEntries;
   private long chunk;
+  private Object reader;
 
   private VectorChunk(long chunk) {
     this.chunk = chunk;
@@ -151,7 +155,8 @@ public final class VectorChunk implements AutoCloseable {
 
   /**
    * The same for {@link VectorKind#BYTES}: where the values lie. They are good until this is
-   * closed; what an address of a null row points to may be read.
+   * closed, or longer, see {@link #closeAfter}; what an address of a null row points to may be
+   * read.
    *
    * @param addresses where count addresses of 8 bytes go
    * @param lengths where count lengths of 4 bytes go
@@ -280,12 +285,24 @@ public final class VectorChunk implements AutoCloseable {
     return chunk;
   }
 
-  /** Gives the reader's memory back; the pin stays. Further calls do nothing. */
+  /**
+   * Lets {@link #close} leave this object's memory until nothing refers to a reader any more that
+   * addresses were given to: another thread may be reading there. Of chunks that lie in several
+   * pieces, some values stand in that memory.
+   */
+  public void closeAfter(Object reader) {
+    this.reader = reader;
+  }
+
+  /** Gives this object's memory back; the pin stays. Further calls do nothing. */
   @Override
   public void close() {
-    if (chunk != 0) {
-      NativeVector.close(chunk);
-      chunk = 0;
+    long address = chunk;
+    chunk = 0;
+    if (address != 0 && reader != null) {
+      CLEANER.register(reader, () -> NativeVector.close(address));
+    } else if (address != 0) {
+      NativeVector.close(address);
     }
   }
 }

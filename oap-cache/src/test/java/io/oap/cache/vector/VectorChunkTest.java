@@ -15,6 +15,7 @@ import io.oap.common.FileId;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.Random;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
@@ -24,7 +25,8 @@ import org.junit.jupiter.api.Test;
 class VectorChunkTest {
 
   private static final int ROWS = VectorChunk.ZONE_ROWS + 1000;
-  private static final ChunkKey KEY = ChunkKey.encoded(new FileId(1, 2), 3, 4);
+  private static final FileId FILE = new FileId(1, 2);
+  private static final ChunkKey KEY = ChunkKey.encoded(FILE, 3, 4);
 
   private final ColumnPool pool = ColumnPool.open(PoolOptions.anonymous(1 << 24));
   private final Scratch values = new Scratch(8 * VectorChunk.ZONE_ROWS);
@@ -183,6 +185,57 @@ class VectorChunkTest {
         assertThrows(IllegalStateException.class, () -> chunk.minimum(0));
       }
     }
+  }
+
+  /** Its strings lie across the ends of pieces, so what they are read from is memory of its own. */
+  @Test
+  void strings_ofSeveralPieces_canBeReadAfterClose_byWhoeverItWasToWaitFor() {
+    for (int i = 0; i < 128; i++) {
+      try (Reservation reservation = pool.reserve(ChunkKey.encoded(FILE, 0, i), 1 << 17)) {
+        reservation.publish().close();
+      }
+    }
+    for (int i = 0; i < 128; i += 2) {
+      pool.drop(ChunkKey.encoded(FILE, 0, i));
+    }
+    byte[] text = new byte[64 * VectorChunk.ZONE_ROWS];
+    new Random(1).nextBytes(text);
+    Scratch kept = new Scratch(text.length);
+    kept.buffer().put(text);
+    for (int row = 0; row < VectorChunk.ZONE_ROWS; row++) {
+      values.buffer().putLong(8 * row, kept.address() + 64L * row);
+      lengths.buffer().putInt(4 * row, 64);
+    }
+    try (Pin pin = publishStrings(KEY)) {
+      assertTrue(pin.pieces() > 1);
+      VectorChunk chunk = VectorChunk.open(pin);
+      chunk.unpackBytes(0, 0, 0, values.address(), lengths.address(), nulls.address());
+      chunk.closeAfter(values);
+      chunk.close();
+      // What was freed would be used again.
+      IntStream.range(0, 100).forEach(i -> new Scratch(i * 5000));
+      try (Pin again = publishStrings(ChunkKey.encoded(FILE, 1, 0))) {
+        assertArrayEquals(bytes(pin), bytes(again));
+      }
+    }
+  }
+
+  private Pin publishStrings(ChunkKey key) {
+    try (VectorEncoder encoder = new VectorEncoder(VectorKind.BYTES)) {
+      encoder.addBytes(values.address(), lengths.address(), nulls.address(), VectorChunk.ZONE_ROWS);
+      try (Reservation reservation = pool.reserveFree(key, encoder.finish())) {
+        encoder.write(reservation);
+        return reservation.publish();
+      }
+    }
+  }
+
+  private static byte[] bytes(Pin pin) {
+    ByteBuffer all = ByteBuffer.allocate(Math.toIntExact(pin.bytes()));
+    for (int i = 0; i < pin.pieces(); i++) {
+      all.put(pin.piece(i).duplicate().rewind());
+    }
+    return all.array();
   }
 
   @Test
