@@ -10,14 +10,12 @@ import java.lang.ref.Reference;
  */
 public final class KeySet implements AutoCloseable {
 
-  private static final Cleaner CLEANER = Cleaner.create();
-
   private final long set;
   private final Cleaner.Cleanable memory;
 
   private KeySet(long set) {
     this.set = set;
-    this.memory = CLEANER.register(this, () -> NativeVector.keySetClose(set));
+    this.memory = NativeVector.CLEANER.register(this, () -> NativeVector.keySetClose(set));
   }
 
   /**

@@ -1,5 +1,6 @@
 package io.oap.cache.vector;
 
+import java.lang.ref.Cleaner;
 import java.nio.ByteBuffer;
 
 /**
@@ -8,6 +9,9 @@ import java.nio.ByteBuffer;
  * longs; pieces are address and length in turn.
  */
 final class NativeVector {
+
+  /** Closes native objects once nothing refers to their Java objects any more. */
+  static final Cleaner CLEANER = Cleaner.create();
 
   private NativeVector() {}
 

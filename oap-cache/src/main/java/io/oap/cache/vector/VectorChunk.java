@@ -1,7 +1,6 @@
 package io.oap.cache.vector;
 
 import io.oap.cache.pool.Pin;
-import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
 import java.util.Objects;
 
@@ -23,8 +22,6 @@ public final class VectorChunk implements AutoCloseable {
 
   /** Rows of every zone but the last, which may have less. */
   public static final int ZONE_ROWS = 4096;
-
-  private static final Cleaner CLEANER = Cleaner.create();
 
   private final VectorKind kind;
   private int rows;
@@ -300,7 +297,7 @@ public final class VectorChunk implements AutoCloseable {
     long address = chunk;
     chunk = 0;
     if (address != 0 && reader != null) {
-      CLEANER.register(reader, () -> NativeVector.close(address));
+      NativeVector.CLEANER.register(reader, () -> NativeVector.close(address));
     } else if (address != 0) {
       NativeVector.close(address);
     }

@@ -223,10 +223,7 @@ class VectorChunkTest {
   private Pin publishStrings(ChunkKey key) {
     try (VectorEncoder encoder = new VectorEncoder(VectorKind.BYTES)) {
       encoder.addBytes(values.address(), lengths.address(), nulls.address(), VectorChunk.ZONE_ROWS);
-      try (Reservation reservation = pool.reserveFree(key, encoder.finish())) {
-        encoder.write(reservation);
-        return reservation.publish();
-      }
+      return publish(encoder, pool.reserveFree(key, encoder.finish()));
     }
   }
 
@@ -276,7 +273,11 @@ class VectorChunkTest {
   private Pin publish(VectorEncoder encoder) {
     long bytes = encoder.finish();
     assertTrue(encoder.memory() > 0);
-    try (Reservation reservation = pool.reserve(KEY, bytes)) {
+    return publish(encoder, pool.reserve(KEY, bytes));
+  }
+
+  private static Pin publish(VectorEncoder encoder, Reservation room) {
+    try (Reservation reservation = room) {
       encoder.write(reservation);
       return reservation.publish();
     }
