@@ -7,6 +7,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.hadoop.mapred.FileSplit
 import org.apache.hadoop.mapreduce.{JobID, TaskAttemptID, TaskID, TaskType}
 import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl
+import org.apache.parquet.filter2.predicate.LogicalInverseRewriter
 import org.apache.parquet.filter2.statisticslevel.StatisticsFilter
 import org.apache.parquet.hadoop.ParquetInputFormat
 import org.apache.parquet.hadoop.metadata.{FileMetaData, ParquetMetadata}
@@ -68,7 +69,9 @@ private final class SplitFile(
   def withCandidates(from: Seq[RowGroup], filters: Array[Filter]): Seq[RowGroup] =
     if (!hadoopConf.getBoolean(ParquetInputFormat.STATS_FILTERING_ENABLED, true)) from
     else settings.pushed(filters, metaData.getSchema, calendar.dates).fold(from) { predicate =>
-      from.filterNot(group => StatisticsFilter.canDrop(predicate, group.metaData.getColumns))
+      // As Parquet does before it asks: statistics tell nothing of a negation.
+      val positive = LogicalInverseRewriter.rewrite(predicate)
+      from.filterNot(group => StatisticsFilter.canDrop(positive, group.metaData.getColumns))
     }
 
   /**

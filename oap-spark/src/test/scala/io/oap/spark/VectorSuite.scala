@@ -94,6 +94,9 @@ class VectorSuite extends CacheSuite {
         "day > date'1570-01-01'",
         "k <=> 5",
         "k IN (1, 2, 3) AND s = '7'",
+        "id NOT IN (1, 2, 8191)",
+        "s NOT IN ('7', '10') AND NOT (k <=> 5)",
+        "NOT (s LIKE '1%')",
         "k < -32768",
         "id > 9223372036854775806"
       )) {
