@@ -28,7 +28,7 @@ POOL_SIZE = "512m"
 class Environment:
     """The class path is made once per Spark version and pom.xml; the rest is cheap and made anew."""
 
-    def __init__(self, spark_home, oap_jar, representation=None):
+    def __init__(self, spark_home, oap_jar, representation):
         self.spark_home = Path(spark_home)
         self.oap_jar = oap_jar
         self.representation = representation
@@ -67,9 +67,8 @@ class Environment:
             options += [
                 "-Dspark.sql.extensions=io.oap.spark.OapExtensions",
                 f"-Dspark.oap.pool.size={POOL_SIZE}",
+                f"-Dspark.oap.cache.representation={self.representation}",
             ]
-            if self.representation:
-                options.append(f"-Dspark.oap.cache.representation={self.representation}")
         class_path = ":".join(self._class_path(side))
         main = [MAIN_CLASS, str(result_lines), *suites]
         return [_java("java"), *options, "-cp", class_path, *main]

@@ -1,7 +1,7 @@
 """Spark's own test suites, with and without OAP: runs them, prints what differs, judges it.
 
-Results of Spark alone are kept in .cache/spark-suites, so that later runs only do the side with
-OAP.
+Spark alone runs only those suites in which a failure with OAP needs explaining; what it did is kept in
+.cache/spark-suites for later runs.
 Exit status: 0 when the only differences are those in expected-differences.txt, all of those still
 differ, and the column cache served chunks; else 1.
 """
@@ -21,21 +21,18 @@ HERE = Path(__file__).resolve().parent
 
 def options():
     parser = argparse.ArgumentParser(prog="dev/spark-suites", description=__doc__)
-    parser.add_argument(
-        "--fast",
-        action="store_true",
-        help="only the subset of dev/check, and Spark alone only where a failure needs explaining",
-    )
+    parser.add_argument("--fast", action="store_true", help="only the subset of dev/check")
     parser.add_argument("--suites", metavar="A,B", help="only suites with such names")
     side = parser.add_mutually_exclusive_group()
     side.add_argument("--with-only", action="store_true", help="only OAP; compares nothing")
     side.add_argument("--without-only", action="store_true", help="only Spark alone; refreshes it")
-    parser.add_argument("--refresh", action="store_true", help="run Spark alone again")
+    parser.add_argument("--refresh", action="store_true", help="run all suites on Spark alone, too")
     parser.add_argument("--jobs", type=int, default=2, help="JVMs at a time, each 3 GB (default 2)")
     parser.add_argument(
         "--representation",
-        choices=("encoded", "auto", "vector"),
-        help="what OAP keeps in the pool (default as in CONFIGURATION.md)",
+        choices=results.REPRESENTATIONS,
+        default=results.REPRESENTATIONS[0],
+        help="what OAP keeps in the pool (default %(default)s)",
     )
     parser.add_argument("--list", action="store_true", help="print the suites and stop")
     parser.add_argument("--spark-home", help=argparse.SUPPRESS)
@@ -156,7 +153,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     asked = options()
     groups, fast = results.read_suites(HERE / "suites.txt")
-    expected = results.read_expected(HERE / "expected-differences.txt")
+    expected = results.read_expected(HERE / "expected-differences.txt", asked.representation)
     names = chosen(groups, fast, asked)
     if asked.list:
         print("\n".join(names))
@@ -176,13 +173,14 @@ def main():
 
     with_oap = [] if asked.without_only else run.work("with", groups, names)
     compared = [] if asked.with_only else names
-    if asked.fast and with_oap and compared:
-        run_all(with_oap)
-        with_oap, compared = [], comparison.unexplained(expected)
     again = asked.refresh or asked.without_only
     known = {} if again else {name: results.kept(name, baseline) for name in compared}
     comparison.sides["without"] = {name: result for name, result in known.items() if result}
     missing = [name for name in compared if not known.get(name)]
+    if not again:
+        run_all(with_oap)
+        unexplained = comparison.unexplained(expected)
+        with_oap, missing = [], [name for name in missing if name in unexplained]
     run_all(run.work("without", groups, missing) + with_oap)
     comparison.table()
     print_baseline_failures(comparison)

@@ -7,6 +7,8 @@ import plans
 
 OUTCOMES = ("passed", "failed", "canceled", "ignored", "pending")
 PREFIX = "org.apache.spark.sql."
+# What OAP can keep in the pool; the first is the default.
+REPRESENTATIONS = ("auto", "encoded", "vector")
 # Stands in place of a test's name for what befell the suite as a whole.
 WHOLE_SUITE = "(the suite)"
 
@@ -153,17 +155,26 @@ def read_suites(path):
     return groups, fast
 
 
-def read_expected(path):
-    """{(suite, test): reason}. A line "[reason]" holds for the lines "suite: test" below it."""
-    expected, reason = {}, None
+def read_expected(path, representation):
+    """{(suite, test): reason} where OAP keeps chunks in that representation.
+
+    A line "[reason]" holds for the lines "suite: test" below it, "[reason] vector" in that
+    representation only, of which several may stand there.
+    """
+    expected, reason, kept_as = {}, None, []
     for line in _content(path):
         if line.startswith("["):
-            reason = line[1:-1]
+            reason, _, marks = line[1:].rpartition("]")
+            kept_as = marks.split() or REPRESENTATIONS
+            unknown = set(kept_as) - set(REPRESENTATIONS)
+            if unknown:
+                raise ValueError(f"{path}: no representation is called {', '.join(unknown)}: {line}")
             continue
         suite, separator, test = line.partition(": ")
         if not separator or not reason:
             raise ValueError(f"{path}: not '[reason]' nor 'suite: test': {line}")
-        expected[suite, test] = reason
+        if representation in kept_as:
+            expected[suite, test] = reason
     return expected
 
 

@@ -151,14 +151,35 @@ class PlansTest(unittest.TestCase):
         self.assertFalse(plans.same_but_for_scan("1 did not equal 2"))
 
 
+class ExpectedTest(unittest.TestCase):
+    def expected(self, text, representation):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "expected.txt"
+            path.write_text(text)
+            return results.read_expected(path, representation)
+
+    def test_a_reason_may_hold_in_some_representations_only(self):
+        text = "[counts [rows]]\nA: a\n\n[reads twice] vector auto\nA: b: c\n"
+        both = {("A", "a"): "counts [rows]", ("A", "b: c"): "reads twice"}
+        for representation in ("vector", "auto"):
+            self.assertEqual(both, self.expected(text, representation))
+        self.assertEqual({("A", "a"): "counts [rows]"}, self.expected(text, "encoded"))
+
+    def test_what_is_no_line_of_the_file_is_an_error(self):
+        for text in ("A: a", "[why]\nA", "[why] vektor\nA: a"):
+            with self.assertRaises(ValueError):
+                self.expected(text, "vector")
+
+
 class CheckedInTest(unittest.TestCase):
     def test_expected_differences_name_suites_that_run(self):
         here = Path(__file__).parent
         groups, fast = results.read_suites(here / "suites.txt")
         names = [name for group in groups.values() for name in group]
         self.assertEqual(len(names), len(set(names)))
-        listed = {suite for suite, _ in results.read_expected(here / "expected-differences.txt")}
-        self.assertEqual(set(), listed - set(names))
+        for kept_as in results.REPRESENTATIONS:
+            expected = results.read_expected(here / "expected-differences.txt", kept_as)
+            self.assertEqual(set(), {suite for suite, _ in expected} - set(names))
         self.assertTrue(fast)
 
 
