@@ -79,6 +79,7 @@ final class RandomQuery(random: Random, table: RandomTable) {
       col("id").isin(Seq.fill(12)(random.nextLong(last)): _*),
       col("id") + 1 > low,
       col("day") === table.rows(random.nextInt(table.rows.size)).getInt(1),
+      !isIn(col("day"), table.schema("day")),
       col("day") < table.rows(random.nextInt(table.rows.size)).getInt(1),
       col("part") === oneOf("a", "b c", "none"),
       col("part").isNull
@@ -101,6 +102,13 @@ final class RandomQuery(random: Random, table: RandomTable) {
     }
   }
 
+  /** Values of some rows, without nulls: with one in it, NOT IN is true of no row and is not pushed. */
+  private def isIn(column: Column, field: StructField): Column = {
+    val at = table.schema.fieldIndex(field.name)
+    val values = Seq.fill(3)(table.rows(random.nextInt(table.rows.size)).get(at)).filter(_ != null)
+    column.isin(values.map(lit(_).cast(field.dataType)): _*)
+  }
+
   private def ofStrings(column: Column, text: String): Column = oneOf(
     column.startsWith(text.take(1)),
     column.endsWith(text.takeRight(1)),
@@ -117,6 +125,8 @@ final class RandomQuery(random: Random, table: RandomTable) {
       column < literal,
       column >= literal,
       column.isin(literal, lit(null)),
+      isIn(column, field),
+      !isIn(column, field),
       column.isNotNull,
       pmod(hash(column), lit(3)) === 0
     )
