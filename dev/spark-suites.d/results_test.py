@@ -1,6 +1,7 @@
 """What results.py makes of the lines of a run, and what it calls a difference."""
 
 import tempfile
+import textwrap
 import unittest
 from pathlib import Path
 
@@ -141,6 +142,19 @@ class PlansTest(unittest.TestCase):
 
     def test_lost_reuse_is_worse(self):
         self.assertFalse(self.same(NOT_REUSED))
+
+    def test_a_subquery_of_scan_and_filter_is_computed_once(self):
+        subquery = "Subquery #1\n  Exchange [p] #{}\n    BatchScan spark_catalog.default.d [p]\n"
+        plan = "Filter [a]\n{}  BatchScan spark_catalog.default.t [a]\n{}"
+
+        def written(at_filter, at_scan):
+            return plan.format(textwrap.indent(at_filter, "  "), textwrap.indent(at_scan, "    "))
+
+        approved = written("ReusedSubquery [p] #1\n", subquery.format(3))
+        approved = approved.replace("BatchScan", "Scan parquet")
+        for number, same in ((3, True), (4, False)):
+            actual = written(subquery.format(number), subquery.format(3))
+            self.assertEqual(same, plans.same_but_for_scan(plan_failure(approved, actual)))
 
     def test_another_operator_column_or_table_is_worse(self):
         columns = (("t [a]", "t [a,b]"), ("Filter [a,p]", "Filter [p]"))
