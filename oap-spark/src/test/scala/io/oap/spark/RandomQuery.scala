@@ -61,6 +61,10 @@ final class RandomQuery(random: Random, table: RandomTable) {
       case _ => column
     }
 
+  /** What a row has in this column. */
+  private def anyValue(name: String): Any =
+    table.rows(random.nextInt(table.rows.size)).get(table.schema.fieldIndex(name))
+
   private def anyFilter(depth: Int): Column = random.nextInt(if (depth < 2) 10 else 7) match {
     case 7 => anyFilter(depth + 1) && anyFilter(depth + 1)
     case 8 => anyFilter(depth + 1) || anyFilter(depth + 1)
@@ -78,9 +82,9 @@ final class RandomQuery(random: Random, table: RandomTable) {
       col("id") === low,
       col("id").isin(Seq.fill(12)(random.nextLong(last)): _*),
       col("id") + 1 > low,
-      col("day") === table.rows(random.nextInt(table.rows.size)).getInt(1),
+      col("day") === anyValue("day"),
       !isIn(col("day"), table.schema("day")),
-      col("day") < table.rows(random.nextInt(table.rows.size)).getInt(1),
+      col("day") < anyValue("day"),
       col("part") === oneOf("a", "b c", "none"),
       col("part").isNull
     )
@@ -88,8 +92,7 @@ final class RandomQuery(random: Random, table: RandomTable) {
 
   private def columnFilter(field: StructField): Column = {
     val column = col(field.name)
-    val at = table.schema.fieldIndex(field.name)
-    val value = table.rows(random.nextInt(table.rows.size)).get(at)
+    val value = anyValue(field.name)
     (value, field.dataType) match {
       case (null, _) => oneOf(column.isNull, column.isNotNull)
       case (_, StructType(fields)) =>
@@ -104,8 +107,7 @@ final class RandomQuery(random: Random, table: RandomTable) {
 
   /** Values of some rows, without nulls: with one in it, NOT IN is true of no row and is not pushed. */
   private def isIn(column: Column, field: StructField): Column = {
-    val at = table.schema.fieldIndex(field.name)
-    val values = Seq.fill(3)(table.rows(random.nextInt(table.rows.size)).get(at)).filter(_ != null)
+    val values = Seq.fill(3)(anyValue(field.name)).filter(_ != null)
     column.isin(values.map(lit(_).cast(field.dataType)): _*)
   }
 
