@@ -171,17 +171,19 @@ def main():
     def run_all(todo):
         run.Runs(made, environment.HOME / f"run.{os.getpid()}", logs, done).all(todo, asked.jobs)
 
-    with_oap = [] if asked.without_only else run.work("with", groups, names)
-    compared = [] if asked.with_only else names
-    again = asked.refresh or asked.without_only
-    known = {} if again else {name: results.kept(name, baseline) for name in compared}
-    comparison.sides["without"] = {name: result for name, result in known.items() if result}
-    missing = [name for name in compared if not known.get(name)]
-    if not again:
+    with_oap = run.work("with", groups, names)
+    if asked.with_only:
         run_all(with_oap)
-        unexplained = comparison.unexplained(expected)
-        with_oap, missing = [], [name for name in missing if name in unexplained]
-    run_all(run.work("without", groups, missing) + with_oap)
+    elif asked.without_only:
+        run_all(run.work("without", groups, names))
+    elif asked.refresh:
+        run_all(run.work("without", groups, names) + with_oap)
+    else:
+        run_all(with_oap)
+        known = {name: results.kept(name, baseline) for name in names}
+        comparison.sides["without"] = {name: result for name, result in known.items() if result}
+        missing = [name for name in comparison.unexplained(expected) if not known[name]]
+        run_all(run.work("without", groups, missing))
     comparison.table()
     print_baseline_failures(comparison)
     print(f"logs: {logs.relative_to(environment.ROOT)}")
