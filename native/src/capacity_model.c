@@ -1,180 +1,29 @@
-/* The capacity model: see oap_capacity_model.h. Miniatures, what they hit, and the thread that
- * tells them what readers ask for. */
+/* The capacity model: see oap_capacity_model.h. Its life, its thread, and what others tell it and
+ * ask it. */
+#include "capacity_model.h"
+
 #include "arena.h"
 #include "background.h"
-#include "event_queue.h"
-#include "miniature.h"
-#include "shard.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
 
-/* Slots of a miniature, per percent of the pool's capacity that it has and at least. */
-#define SLOTS_PER_PERCENT 40
-#define LEAST_SLOTS 4096
-
-/* What is counted is forgotten after so many times the pool's capacity, by halves. */
-#define WINDOW_CAPACITIES 16
-
 /* From one look of the thread into the queue to the next. */
 #define PAUSE_NANOSECONDS 100000000
 
-/* Bytes of all asks, by stripes of threads: what the sample misses, the hottest chunks above all,
- * is in them. */
-typedef struct asked {
-  _Alignas(64) _Atomic uint64_t bytes;
-  _Atomic uint64_t held;
-} asked;
-
-typedef struct window {
-  uint64_t asked;                /* of chunks that are followed */
-  uint64_t hits[OAP_CAPACITIES]; /* of those, by miniatures */
-  uint64_t all_asked;            /* when it began: all asks so far */
-  uint64_t all_held;
-} window;
-
-struct oap_capacity_model {
-  oap_event_queue queue;
-  asked asked[OAP_STRIPES];
-  _Atomic uint32_t halvings; /* one chunk of two to the power of this is followed */
-  const oap_policy *policy;
-  unsigned char *nowhere; /* where the chunks of the miniatures lie, untouched */
-
-  pthread_mutex_t lock; /* guards what follows, and reading from the queue */
-  pthread_cond_t stopping;
-  bool is_stopping;
-  uint64_t capacity; /* of the pool */
-  window now;
-  window before;
-  oap_miniature *miniatures[OAP_CAPACITIES];
-  pthread_t thread;
-};
-
-static const unsigned percents[OAP_CAPACITIES] = OAP_CAPACITY_PERCENTS;
 #define OWN_CAPACITY 3 /* its index there */
 
-/* Other bits of the hash than those by which tables are ordered. Two shifts: one by 64 would be
- * undefined. */
-static bool is_followed(uint64_t hash, uint32_t halvings) {
-  return oap_mix(hash + UINT64_C(0xd1b54a32d192ed03)) >> 1 >> (63 - halvings) == 0;
+/* Gets the lock before the thread gets it again. */
+static void enter(oap_capacity_model *model) {
+  atomic_fetch_add(&model->callers, 1);
+  pthread_mutex_lock(&model->lock);
 }
 
-static uint64_t percent_of(uint64_t capacity, unsigned percent) {
-  return capacity / 100 * percent + capacity % 100 * percent / 100;
-}
-
-static oap_miniature_options options_of(const oap_capacity_model *model, int i) {
-  uint32_t slots = SLOTS_PER_PERCENT * percents[i];
-  return (oap_miniature_options){
-      .capacity = percent_of(model->capacity, percents[i]) >> model->halvings,
-      .most_slots = slots < LEAST_SLOTS ? LEAST_SLOTS : slots,
-      .policy = model->policy,
-      .nowhere = model->nowhere,
-  };
-}
-
-/* Makes all miniatures anew, for a capacity or for chunks that have changed. Where there is no
- * memory for one, the former goes on, empty and of another capacity, and what it says is wrong. */
-static void resize_miniatures(oap_capacity_model *model) {
-  for (int i = 0; i < OAP_CAPACITIES; i++) {
-    oap_miniature_options options = options_of(model, i);
-    oap_miniature *resized;
-    if (oap_miniature_open_from(&options, model->miniatures[i], is_followed, model->halvings,
-                                &resized) == 0) {
-      oap_miniature_close(model->miniatures[i]);
-      model->miniatures[i] = resized;
-    } else {
-      oap_shard_clear(&model->miniatures[i]->shard);
-    }
-  }
-}
-
-static void halve_window(window *w) {
-  w->asked /= 2;
-  for (int i = 0; i < OAP_CAPACITIES; i++) {
-    w->hits[i] /= 2;
-  }
-}
-
-/* Follows half of the chunks from now on; what was counted of all of them weighs half. */
-static void follow_fewer(oap_capacity_model *model) {
-  atomic_fetch_add_explicit(&model->halvings, 1, memory_order_relaxed);
-  resize_miniatures(model);
-  halve_window(&model->now);
-  halve_window(&model->before);
-}
-
-static void sum_asked(const oap_capacity_model *model, uint64_t *bytes, uint64_t *held) {
-  *bytes = 0;
-  *held = 0;
-  for (int i = 0; i < OAP_STRIPES; i++) {
-    *bytes += atomic_load_explicit(&model->asked[i].bytes, memory_order_relaxed);
-    *held += atomic_load_explicit(&model->asked[i].held, memory_order_relaxed);
-  }
-}
-
-static window new_window(const oap_capacity_model *model) {
-  window w = {0};
-  sum_asked(model, &w.all_asked, &w.all_held);
-  return w;
-}
-
-static bool is_any_full(const oap_capacity_model *model) {
-  bool is_full = false;
-  for (int i = 0; i < OAP_CAPACITIES; i++) {
-    is_full |= oap_miniature_is_full(model->miniatures[i]);
-  }
-  return is_full;
-}
-
-static void ask(oap_capacity_model *model, const oap_event *event, uint64_t hash) {
-  for (int i = 0; i < OAP_CAPACITIES; i++) {
-    oap_miniature *m = model->miniatures[i];
-    if (oap_miniature_use(m, event->key, hash)) {
-      model->now.hits[i] += event->weight;
-    } else if (event->admission != OAP_ADMIT_NEVER) {
-      oap_miniature_insert(m, event->key, hash, event->bytes, event->admission == OAP_ADMIT);
-    }
-  }
-  model->now.asked += event->weight;
-}
-
-static void take_in(oap_capacity_model *model, const oap_event *event) {
-  uint64_t hash = oap_key_hash(event->key);
-  if (event->kind != OAP_EVENT_DROP_FILE && !is_followed(hash, model->halvings)) {
-    return; /* told before fewer were followed */
-  }
-  if (event->kind == OAP_EVENT_ASK) {
-    ask(model, event, hash);
-  }
-  for (int i = 0; i < OAP_CAPACITIES; i++) {
-    oap_miniature *m = model->miniatures[i];
-    if (event->kind == OAP_EVENT_PUT) {
-      oap_miniature_replace(m, event->key, hash, event->bytes);
-    } else if (event->kind == OAP_EVENT_DROP) {
-      oap_shard_drop(&m->shard, event->key, hash);
-    } else if (event->kind == OAP_EVENT_DROP_FILE) {
-      oap_shard_drop_file(&m->shard, event->key[0], event->key[1]);
-    }
-  }
-  if (is_any_full(model)) {
-    follow_fewer(model);
-  }
-}
-
-/* A window ends when all is taken in, so that it and the counts of all asks are about the same. */
-static void take_in_all(oap_capacity_model *model) {
-  oap_event event;
-  for (int i = 0; i < OAP_ASKS_WAITING && oap_event_queue_read(&model->queue, &event); i++) {
-    take_in(model, &event);
-  }
-  if (model->now.asked > (WINDOW_CAPACITIES * model->capacity) >> model->halvings) {
-    model->before = model->now;
-    model->now = new_window(model);
-  }
+static void leave(oap_capacity_model *model) {
+  atomic_fetch_sub(&model->callers, 1);
+  pthread_mutex_unlock(&model->lock);
 }
 
 static void *run(void *argument) {
@@ -182,7 +31,11 @@ static void *run(void *argument) {
   oap_background_stand_back();
   pthread_mutex_lock(&model->lock);
   while (!model->is_stopping) {
-    take_in_all(model);
+    if (oap_model_take_in_some(model) && atomic_load(&model->callers) == 0) {
+      pthread_mutex_unlock(&model->lock);
+      pthread_mutex_lock(&model->lock);
+      continue;
+    }
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += PAUSE_NANOSECONDS;
@@ -215,7 +68,7 @@ static int open_tables(oap_capacity_model *model) {
   }
   int error = model->nowhere == NULL || places == NULL ? -errno : 0;
   for (int i = 0; error == 0 && i < OAP_CAPACITIES; i++) {
-    oap_miniature_options options = options_of(model, i);
+    oap_miniature_options options = oap_model_options_of(model, i);
     error = oap_miniature_open(&options, &model->miniatures[i]);
   }
   return error;
@@ -253,11 +106,11 @@ int oap_capacity_model_open(const char *policy, uint64_t capacity, oap_capacity_
 }
 
 void oap_capacity_model_stop(oap_capacity_model *model) {
-  pthread_mutex_lock(&model->lock);
+  enter(model);
   bool was_stopping = model->is_stopping;
   model->is_stopping = true;
   pthread_cond_signal(&model->stopping);
-  pthread_mutex_unlock(&model->lock);
+  leave(model);
   if (!was_stopping) {
     pthread_join(model->thread, NULL);
   }
@@ -277,7 +130,7 @@ static void tell(oap_capacity_model *model, const oap_column_chunk *chunk, oap_e
   event.key[2] = ((uint64_t)chunk->row_group << 32) | chunk->column;
   event.key[3] = 0;
   uint32_t halvings = atomic_load_explicit(&model->halvings, memory_order_relaxed);
-  if (event.kind == OAP_EVENT_DROP_FILE || is_followed(oap_key_hash(event.key), halvings)) {
+  if (event.kind == OAP_EVENT_DROP_FILE || oap_model_follows(oap_key_hash(event.key), halvings)) {
     oap_event_queue_write(&model->queue, &event);
   }
 }
@@ -309,29 +162,23 @@ void oap_capacity_model_drop_file(oap_capacity_model *model, uint64_t high, uint
        (oap_event){.kind = OAP_EVENT_DROP_FILE});
 }
 
-/* What was counted is of a pool that is no more. */
-static void begin_anew(oap_capacity_model *model) {
-  model->now = new_window(model);
-  model->before = model->now;
-}
-
 void oap_capacity_model_resize(oap_capacity_model *model, uint64_t capacity) {
-  pthread_mutex_lock(&model->lock);
-  take_in_all(model);
+  enter(model);
+  oap_model_take_in_all(model);
   model->capacity = capacity;
-  resize_miniatures(model);
-  begin_anew(model);
-  pthread_mutex_unlock(&model->lock);
+  oap_model_resize(model);
+  oap_model_begin_anew(model);
+  leave(model);
 }
 
 void oap_capacity_model_clear(oap_capacity_model *model) {
-  pthread_mutex_lock(&model->lock);
-  take_in_all(model);
+  enter(model);
+  oap_model_take_in_all(model);
   for (int i = 0; i < OAP_CAPACITIES; i++) {
     oap_shard_clear(&model->miniatures[i]->shard);
   }
-  begin_anew(model);
-  pthread_mutex_unlock(&model->lock);
+  oap_model_begin_anew(model);
+  leave(model);
 }
 
 /* What the sample says a capacity would hit more or less than the pool's own. */
@@ -342,11 +189,11 @@ static int64_t difference(const oap_capacity_model *model, int i) {
 }
 
 void oap_capacity_model_estimate(oap_capacity_model *model, oap_capacity_estimates *out) {
-  pthread_mutex_lock(&model->lock);
-  take_in_all(model);
+  enter(model);
+  oap_model_take_in_all(model);
   uint64_t bytes;
   uint64_t held;
-  sum_asked(model, &bytes, &held);
+  oap_model_sum_asked(model, &bytes, &held);
   *out = (oap_capacity_estimates){
       .asked_bytes = bytes - model->before.all_asked,
       .lost = atomic_load_explicit(&model->queue.lost, memory_order_relaxed),
@@ -358,7 +205,7 @@ void oap_capacity_model_estimate(oap_capacity_model *model, oap_capacity_estimat
     int64_t most = (int64_t)out->asked_bytes;
     out->hit_bytes[i] = (uint64_t)(hits < 0 ? 0 : hits > most ? most : hits);
   }
-  pthread_mutex_unlock(&model->lock);
+  leave(model);
 }
 
 const char *oap_capacity_model_validate(oap_capacity_model *model) {
