@@ -106,11 +106,18 @@ static void prefetch_ends(const oap_order *order) {
   }
 }
 
+static void begin(oap_order *order, uint32_t slot) {
+  order->inserted++;
+  order->slots[slot].in_use_at = 0;
+}
+
 void oap_order_insert(oap_order *order, uint32_t slot) {
+  begin(order, slot);
   order->policy->insert(order, slot, oap_slot_hash(&order->slots[slot]));
 }
 
 void oap_order_insert_like(oap_order *order, uint32_t slot, uint32_t other) {
+  begin(order, slot);
   atomic_fetch_or_explicit(&order->slots[slot].word,
                            oap_word_with_uses(0, oap_uses(&order->slots[other])),
                            memory_order_relaxed);

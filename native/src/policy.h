@@ -37,6 +37,7 @@ typedef struct oap_order {
   uint64_t capacity; /* bytes of the shard */
   oap_queue queue[OAP_QUEUES];
   oap_sketch sketch;
+  uint32_t inserted;      /* chunks ever */
   uint32_t oldest;        /* generations: the queue of the oldest */
   uint64_t pinned_bytes;  /* s3fifo: of chunks that cannot be evicted now, about */
   unsigned victim_asks;   /* s3fifo: how often the last victim was asked for */

@@ -10,15 +10,21 @@
  */
 #include "policy.h"
 
-enum { SMALL, MAIN };
+/* Chunks that are in use for long stand beside their queue, lest each search for a victim has to
+ * pass them. */
+enum { SMALL, MAIN, BESIDE_SMALL, BESIDE_MAIN };
+
+/* How many of those are looked at for each victim, whether they may come back. */
+#define LOOKS_BESIDE 1
 
 /* The small queue's part of the capacity. The paper has a tenth; with the sketch to remember who
  * was asked for, less does. */
 #define SMALL_PART 20
 
 /* Below this the main queue takes whoever comes: the pool is being filled. Leaves room for the
- * small queue and for what lies scattered. What is in use counts as if it lay there: it is mostly
- * newcomers, who keep the main queue short for as long as a scan has many in its hands. */
+ * small queue and for what lies scattered. What is in use counts as if it lay there: newcomers keep
+ * the main queue short for as long as a scan has many in its hands, and what of the main queue is
+ * in use for long stands beside it. */
 #define MAIN_PERCENT 90
 
 /* A newcomer displaces whom he is ahead of by more asks than this. In a loop all are asked for as
@@ -32,27 +38,76 @@ static void count_asks(oap_order *order, uint64_t hash, unsigned asks) {
   oap_sketch_add(&order->sketch, hash, asks, order->queue[SMALL].count + order->queue[MAIN].count);
 }
 
-static void insert(oap_order *order, uint32_t slot, uint64_t hash) {
-  oap_queue_push(order, SMALL, slot);
-  count_asks(order, hash, 1);
-}
-
 static void move(oap_order *order, uint32_t slot, unsigned queue) {
   oap_order_remove(order, slot);
   oap_queue_push(order, queue, slot);
 }
 
+/* Looks at so many chunks beside a queue: those that are no longer in use come back. */
+static void take_back(oap_order *order, unsigned queue, uint32_t looks) {
+  unsigned beside = queue + BESIDE_SMALL;
+  for (; looks > 0 && order->queue[beside].tail != 0; looks--) {
+    uint32_t last = order->queue[beside].tail;
+    bool comes_back = oap_is_evictable(&order->slots[last]);
+    order->slots[last].in_use_at = comes_back ? 0 : order->slots[last].in_use_at;
+    move(order, last, comes_back ? queue : beside);
+  }
+}
+
+/* Passes over a chunk that is in use at its queue's end. It comes round again, and stands beside
+ * the queue when it is in use still after half as many chunks have come as there are. */
+static void pass(oap_order *order, uint32_t number, unsigned queue) {
+  oap_slot *slot = &order->slots[number];
+  slot->in_use_at = slot->in_use_at == 0 ? order->inserted : slot->in_use_at;
+  uint32_t chunks = 0;
+  for (unsigned q = 0; q < OAP_QUEUES; q++) {
+    chunks += order->queue[q].count;
+  }
+  bool is_for_long = order->inserted - slot->in_use_at > chunks / 2;
+  move(order, number, is_for_long ? queue + BESIDE_SMALL : queue);
+}
+
+static bool small_is_short(const oap_order *order) {
+  return order->queue[SMALL].bytes < order->capacity / SMALL_PART;
+}
+
+/* Whether the main queue takes whoever comes to the small one's end. */
+static bool is_filling(const oap_order *order) {
+  return !small_is_short(order) &&
+         order->queue[MAIN].bytes + order->pinned_bytes < order->capacity / 100 * MAIN_PERCENT;
+}
+
+static void insert(oap_order *order, uint32_t slot, uint64_t hash) {
+  /* Two for each that comes, lest the first victim of a full pool has to wait for all of them. */
+  for (int i = 0; i < 2 && is_filling(order); i++) {
+    uint32_t last = order->queue[SMALL].tail;
+    if (oap_is_evictable(&order->slots[last])) {
+      move(order, last, MAIN);
+    } else {
+      pass(order, last, SMALL);
+    }
+  }
+  oap_queue_push(order, SMALL, slot);
+  count_asks(order, hash, 1);
+}
+
 /* Moves what was used, or is in use now, from the main queue's end to its beginning. The slot that
  * is then at the end, or 0 when all are in use. */
 static uint32_t main_victim(oap_order *order) {
-  for (uint64_t looks = (uint64_t)2 * order->queue[MAIN].count; looks > 0; looks--) {
+  for (uint64_t looks = (uint64_t)2 * order->queue[MAIN].count;
+       looks > 0 && order->queue[MAIN].tail != 0; looks--) {
     uint32_t number = order->queue[MAIN].tail;
     oap_slot *slot = &order->slots[number];
-    if (oap_uses(slot) == 0 && oap_is_evictable(slot)) {
+    bool is_evictable = oap_is_evictable(slot);
+    if (oap_uses(slot) == 0 && is_evictable) {
       return number;
     }
     count_asks(order, oap_slot_hash(slot), oap_take_uses(slot));
-    move(order, number, MAIN);
+    if (is_evictable) {
+      move(order, number, MAIN);
+    } else {
+      pass(order, number, MAIN);
+    }
   }
   return 0;
 }
@@ -67,16 +122,13 @@ static unsigned frequency(const oap_order *order, uint32_t slot) {
 static uint32_t choose(oap_order *order) {
   for (uint64_t looks = order->queue[SMALL].count; looks > 0; looks--) {
     uint32_t candidate = order->queue[SMALL].tail;
-    bool main_is_short =
-        order->queue[MAIN].bytes + order->pinned_bytes < order->capacity / 100 * MAIN_PERCENT;
-    bool small_is_short = order->queue[SMALL].bytes < order->capacity / SMALL_PART;
     if (!oap_is_evictable(&order->slots[candidate])) {
       /* Judged when it is not in use: a scan that has more in its hands than the small queue takes
        * would get all of it into the main one. */
-      move(order, candidate, SMALL);
+      pass(order, candidate, SMALL);
       continue;
     }
-    if (main_is_short && !small_is_short) {
+    if (is_filling(order)) {
       move(order, candidate, MAIN);
       continue;
     }
@@ -84,7 +136,7 @@ static uint32_t choose(oap_order *order) {
     if (victim == 0) {
       return candidate;
     }
-    if (small_is_short) {
+    if (small_is_short(order)) {
       return victim;
     }
     if (oap_uses(&order->slots[candidate]) < ENOUGH_USES &&
@@ -99,7 +151,7 @@ static uint32_t choose(oap_order *order) {
   return main_victim(order);
 }
 
-static uint32_t evict(oap_order *order) {
+static uint32_t claim_victim(oap_order *order) {
   uint64_t looks = (uint64_t)order->queue[SMALL].count + order->queue[MAIN].count;
   for (; looks > 0; looks--) {
     uint32_t victim = choose(order);
@@ -112,6 +164,18 @@ static uint32_t evict(oap_order *order) {
     }
   }
   return 0;
+}
+
+static uint32_t evict(oap_order *order) {
+  take_back(order, SMALL, LOOKS_BESIDE);
+  take_back(order, MAIN, LOOKS_BESIDE);
+  uint32_t victim = claim_victim(order);
+  if (victim == 0) { /* nothing is left but what stands beside */
+    take_back(order, SMALL, order->queue[BESIDE_SMALL].count);
+    take_back(order, MAIN, order->queue[BESIDE_MAIN].count);
+    victim = claim_victim(order);
+  }
+  return victim;
 }
 
 static bool is_old(const oap_order *order, uint32_t slot) {

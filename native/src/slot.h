@@ -53,10 +53,11 @@ typedef struct oap_slot {
   uint32_t queue_next; /* also links the free slots */
   uint32_t file_previous;
   uint32_t file_next;
-  uint64_t checksum; /* of key, bytes, pieces and generation */
-  uint64_t stamp;    /* the policy's own */
-  uint32_t queue;    /* which of the policy's queues it stands in */
-  uint32_t unused3[3];
+  uint64_t checksum;  /* of key, bytes, pieces and generation */
+  uint64_t stamp;     /* the policy's own */
+  uint32_t queue;     /* which of the policy's queues it stands in */
+  uint32_t in_use_at; /* the policy's own */
+  uint32_t unused3[2];
 } oap_slot;
 
 _Static_assert(sizeof(oap_slot) == 192, "a slot is three cache lines");

@@ -42,15 +42,18 @@ static void scan(oap_pool *pool, uint64_t file, uint64_t bytes) {
   }
 }
 
-/* How many of the chunks in use are there after each of three scans, at least. */
-static uint32_t survivors(const char *policy) {
+/* How many of the chunks in use are there after each of three scans, at least; beside so many that
+ * are pinned all the while. */
+static uint32_t survivors(const char *policy, uint32_t pinned_count) {
   oap_options options = check_options((uint64_t)CHUNK * POOL_CHUNKS);
   options.policy = policy;
   oap_pool *pool;
   CHECK(oap_pool_open(&options, &pool) == 0);
-  for (uint32_t i = 0; i < HOT; i++) {
-    oap_key key = key_numbered(1, i, 0);
+  oap_chunk pinned[POOL_CHUNKS];
+  for (uint32_t i = 0; i < HOT + pinned_count; i++) {
+    oap_key key = key_numbered(i < HOT ? 1 : 9, i, 0);
     CHECK(chunk_put(pool, &key, CHUNK) == 0);
+    CHECK(i < HOT || oap_pool_pin(pool, &key, &pinned[i - HOT]) == 0);
   }
   uint32_t least = HOT;
   for (uint64_t round = 0; round < 3; round++) {
@@ -63,6 +66,9 @@ static uint32_t survivors(const char *policy) {
       held += use_hot(pool, i);
     }
     least = held < least ? held : least;
+  }
+  while (pinned_count > 0) {
+    CHECK(oap_pool_unpin(pool, &pinned[--pinned_count]) == 0);
   }
   CHECK_VALID(pool);
   CHECK(oap_pool_close(pool) == 0);
@@ -124,8 +130,10 @@ static uint32_t loop_hits(const char *policy) {
 
 int main(int argc, char **argv) {
   check_start(argc, argv);
-  CHECK(survivors("s3fifo") >= HOT - 2);
-  CHECK(survivors("lru") == 0);
+  for (uint32_t pinned = 0; pinned <= POOL_CHUNKS / 2; pinned += POOL_CHUNKS / 8) {
+    CHECK(survivors("s3fifo", pinned) >= HOT - 2);
+    CHECK(survivors("lru", pinned) == 0);
+  }
   CHECK(changed_survivors() >= HOT - 2);
   CHECK(loop_hits("s3fifo") >= 43);
   CHECK(loop_hits("lru") == 0);
