@@ -160,8 +160,9 @@ int oap_pool_resize(oap_pool *pool, uint64_t capacity);
 /* Gets memory for a chunk that is to be loaded; its contents are undefined. Makes room by evicting
  * if need be, but refuses before anything is evicted:
  * EINVAL: bytes is 0. EEXIST: published already; pin it. EINPROGRESS: reserved by another caller.
- * EFBIG: larger than a pool of this capacity can hold. ENOSPC: pinned chunks leave no room for it.
- * ESHUTDOWN: retired. */
+ * EFBIG: larger than a pool of this capacity can hold. ENOSPC: pinned chunks leave no room for it,
+ * or so little that a short search has not found it; a later call searches elsewhere. Where others
+ * pin chunks during the call, some may have been evicted in vain. ESHUTDOWN: retired. */
 int oap_pool_reserve(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chunk *out);
 
 /* The same in room that is free, wherever it lies: nothing is ever evicted for it. ENOSPC also: not

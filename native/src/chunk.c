@@ -198,25 +198,34 @@ int oap_shard_note(oap_shard *shard, const oap_chunk *chunk, uint64_t *note) {
   return 0;
 }
 
+/* Ends a slot whose word says FREE, and the hold of the lock. */
+static void give_and_unlock(oap_shard *shard, uint32_t number) {
+  oap_leftover left = {.count = 0};
+  oap_room_give(shard, number, &left);
+  pthread_mutex_unlock(&shard->lock);
+  if (left.count > 0) {
+    oap_shard_release_left(shard, &left);
+  }
+}
+
 int oap_shard_abandon(oap_shard *shard, const oap_chunk *chunk) {
-  int result = -EINVAL;
   pthread_mutex_lock(&shard->lock);
   uint64_t word;
   oap_slot *slot = slot_of(shard, chunk, &word);
   enum oap_state state = slot == NULL ? OAP_FREE : oap_word_state(word);
-  if (state == OAP_LOADING || state == OAP_DOOMED) {
-    atomic_store_explicit(&slot->word, oap_word_freed(word), memory_order_release);
-    if (state == OAP_LOADING) {
-      oap_index_remove(&shard->index, chunk->slot);
-      oap_order_remove(&shard->order, chunk->slot);
-    }
-    oap_room_give(shard, chunk->slot);
-    count_unpinned(oap_shard_stripe(shard), chunk->bytes);
-    shard->counted.abandons++;
-    result = 0;
+  if (state != OAP_LOADING && state != OAP_DOOMED) {
+    pthread_mutex_unlock(&shard->lock);
+    return -EINVAL;
   }
-  pthread_mutex_unlock(&shard->lock);
-  return result;
+  atomic_store_explicit(&slot->word, oap_word_freed(word), memory_order_release);
+  if (state == OAP_LOADING) {
+    oap_index_remove(&shard->index, chunk->slot);
+    oap_order_remove(&shard->order, chunk->slot);
+  }
+  count_unpinned(oap_shard_stripe(shard), chunk->bytes);
+  shard->counted.abandons++;
+  give_and_unlock(shard, chunk->slot);
+  return 0;
 }
 
 int oap_shard_pin(oap_shard *shard, const uint64_t key[4], uint64_t hash, oap_chunk *out) {
@@ -253,8 +262,7 @@ int oap_shard_unpin(oap_shard *shard, const oap_chunk *chunk) {
     /* No new pin can come to a dropped chunk, so this thread alone saw the last one go. */
     pthread_mutex_lock(&shard->lock);
     atomic_store_explicit(&slot->word, oap_word_freed(before), memory_order_release);
-    oap_room_give(shard, chunk->slot);
-    pthread_mutex_unlock(&shard->lock);
+    give_and_unlock(shard, chunk->slot);
   }
   return 0;
 }
@@ -286,7 +294,7 @@ void oap_shard_drop_slot(oap_shard *shard, uint32_t number) {
     oap_shard_count_visible(shard, -1);
   }
   if (oap_word_state(dropped) == OAP_FREE) {
-    oap_room_give(shard, number);
+    oap_room_give(shard, number, NULL);
   }
 }
 
@@ -301,11 +309,12 @@ int oap_shard_drop(oap_shard *shard, const uint64_t key[4], uint64_t hash) {
   return number != 0 ? 0 : -ENOENT;
 }
 
-uint64_t oap_shard_drop_file(oap_shard *shard, uint64_t high, uint64_t low) {
-  uint64_t dropped = 0;
-  pthread_mutex_lock(&shard->lock);
+/* Under the lock: drops some of a file's chunks, from the start of its chain; how many. */
+static uint32_t drop_some(oap_shard *shard, uint64_t high, uint64_t low) {
+  uint32_t dropped = 0;
   uint32_t next;
-  for (uint32_t i = oap_index_file(&shard->index, high, low); i != 0; i = next) {
+  for (uint32_t i = oap_index_file(&shard->index, high, low); i != 0 && dropped < OAP_SLOTS_AT_ONCE;
+       i = next) {
     const oap_slot *slot = &shard->slots[i];
     next = slot->file_next;
     if (atomic_load_explicit(&slot->key[0], memory_order_relaxed) == high &&
@@ -314,8 +323,19 @@ uint64_t oap_shard_drop_file(oap_shard *shard, uint64_t high, uint64_t low) {
       dropped++;
     }
   }
-  pthread_mutex_unlock(&shard->lock);
   return dropped;
+}
+
+uint64_t oap_shard_drop_file(oap_shard *shard, uint64_t high, uint64_t low) {
+  uint64_t all = 0;
+  uint32_t dropped;
+  do {
+    pthread_mutex_lock(&shard->lock);
+    dropped = drop_some(shard, high, low);
+    pthread_mutex_unlock(&shard->lock);
+    all += dropped;
+  } while (dropped == OAP_SLOTS_AT_ONCE);
+  return all;
 }
 
 void oap_shard_set_retired(oap_shard *shard, bool retired) {
@@ -325,8 +345,8 @@ void oap_shard_set_retired(oap_shard *shard, bool retired) {
 }
 
 bool oap_shard_is_busy(oap_shard *shard) {
-  bool busy = false;
   pthread_mutex_lock(&shard->lock);
+  bool busy = shard->releasing > 0;
   for (uint32_t i = 1; i <= shard->slot_top && !busy; i++) {
     /* Acquire: what was read under a pin that has gone was read before what follows here. */
     uint64_t word = atomic_load_explicit(&shard->slots[i].word, memory_order_acquire);
@@ -347,6 +367,10 @@ uint64_t oap_shard_clear(oap_shard *shard) {
     if (state == OAP_PUBLISHED || state == OAP_LOADING) {
       oap_shard_drop_slot(shard, i);
       dropped++;
+    }
+    if (i % OAP_SLOTS_AT_ONCE == 0) {
+      pthread_mutex_unlock(&shard->lock);
+      pthread_mutex_lock(&shard->lock);
     }
   }
   pthread_mutex_unlock(&shard->lock);

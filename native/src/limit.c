@@ -6,9 +6,6 @@
 #include "arena.h"
 #include "room.h"
 
-/* Others get the lock after so many slots. */
-#define SLOTS_AT_ONCE 1024
-
 const oap_range *oap_shard_range_of(const oap_shard *shard, uint64_t position) {
   const oap_range *range = shard->ranges;
   while (position - range->position >= range->bytes) {
@@ -65,6 +62,9 @@ static void clear_slot_above(oap_shard *shard, uint32_t number) {
 void oap_shard_set_resizing(oap_shard *shard, bool resizing) {
   pthread_mutex_lock(&shard->lock);
   shard->is_resizing = resizing;
+  while (resizing && shard->releasing > 0) {
+    pthread_cond_wait(&shard->released, &shard->lock);
+  }
   pthread_mutex_unlock(&shard->lock);
 }
 
@@ -84,7 +84,7 @@ void oap_shard_resize(oap_shard *shard, uint64_t part) {
   /* Whatever comes while the lock is away lies below the limit. */
   for (uint32_t i = 1; shrinks && i <= shard->slot_top; i++) {
     clear_slot_above(shard, i);
-    if (i % SLOTS_AT_ONCE == 0) {
+    if (i % OAP_SLOTS_AT_ONCE == 0) {
       pthread_mutex_unlock(&shard->lock);
       pthread_mutex_lock(&shard->lock);
     }
@@ -98,14 +98,29 @@ static void release_range(const oap_shard *shard, uint64_t start, uint64_t end) 
   oap_arena_release(arena, start - arena->position, end - start);
 }
 
-void oap_shard_release_at(const oap_shard *shard, uint32_t away, uint64_t start, uint64_t end) {
+void oap_shard_leave(oap_shard *shard, oap_leftover *left, uint32_t away, uint64_t start,
+                     uint64_t end) {
   enum { LARGEST_PAGE = 1 << 21 };
   const oap_extent *extent = &shard->space.extents[away];
   uint64_t away_end = extent->position + (uint64_t)extent->units * OAP_ALIGNMENT;
   start = start / LARGEST_PAGE * LARGEST_PAGE;
   end = (end / LARGEST_PAGE + 1) * LARGEST_PAGE;
-  release_range(shard, start > extent->position ? start : extent->position,
-                end < away_end ? end : away_end);
+  start = start > extent->position ? start : extent->position;
+  end = end < away_end ? end : away_end;
+  shard->releasing += left->count == 0;
+  left->range[left->count++] = (oap_range){.position = start, .bytes = end - start};
+}
+
+void oap_shard_release_left(oap_shard *shard, const oap_leftover *left) {
+  for (uint32_t i = 0; i < left->count; i++) {
+    const oap_range *range = &left->range[i];
+    release_range(shard, range->position, range->position + range->bytes);
+  }
+  pthread_mutex_lock(&shard->lock);
+  if (--shard->releasing == 0) {
+    pthread_cond_broadcast(&shard->released);
+  }
+  pthread_mutex_unlock(&shard->lock);
 }
 
 /* The first part of a region, from a position on, that is away; its start and end. What was seen

@@ -3,10 +3,19 @@
 
 #include "poison.h"
 
+#include <string.h>
+
 /* One part in so many of the capacity may lie scattered for the sake of chunks in one piece. */
 #define SCATTERED_PART 80
 
-uint32_t oap_room_give(oap_shard *shard, uint32_t number) {
+/* How many extents a search for room looks at. */
+#define LOOKS 256
+
+/* When so many times what is wanted has been evicted as the policy says, and it still lies between
+ * pinned chunks in too many places, others go that lie together. */
+#define PATIENCE 4
+
+uint32_t oap_room_give(oap_shard *shard, uint32_t number, oap_leftover *left) {
   oap_slot *slot = &shard->slots[number];
   uint32_t largest = 0;
   for (uint32_t i = 0; i < oap_slot_pieces(slot); i++) {
@@ -17,8 +26,8 @@ uint32_t oap_room_give(oap_shard *shard, uint32_t number) {
     uint64_t limit = oap_shard_range_of(shard, start)->position + shard->part;
     uint32_t away;
     uint32_t hole = oap_space_give(&shard->space, slot->extent[i], limit, &away);
-    if (away != 0 && !shard->is_resizing) {
-      oap_shard_release_at(shard, away, start, end);
+    if (away != 0 && left != NULL && !shard->is_resizing) {
+      oap_shard_leave(shard, left, away, start, end);
     }
     if (hole == 0) {
       continue;
@@ -39,7 +48,7 @@ static uint32_t evict(oap_shard *shard, uint32_t victim) {
   shard->counted.evictions++;
   shard->counted.evicted_bytes += shard->slots[victim].bytes;
   oap_shard_count_visible(shard, -1);
-  return oap_room_give(shard, victim);
+  return oap_room_give(shard, victim, NULL);
 }
 
 bool oap_room_evict(oap_shard *shard, uint32_t slot) {
@@ -50,44 +59,79 @@ bool oap_room_evict(oap_shard *shard, uint32_t slot) {
   return true;
 }
 
-/* What the largest runs of extents that are free or could be add up to, by walking all of them. */
-static uint64_t largest_runs(const oap_shard *shard) {
-  uint64_t best[OAP_MAX_PIECES] = {0};
-  for (uint32_t r = 0; r < shard->region_count; r++) {
-    uint64_t run = 0;
-    for (uint32_t e = shard->regions[r]; e != 0; e = shard->space.extents[e].next) {
-      const oap_extent *extent = &shard->space.extents[e];
-      bool usable = extent->owner != OAP_AWAY &&
-                    (extent->owner == 0 || oap_is_evictable(&shard->slots[extent->owner]));
-      run = usable ? run + extent->units : run;
-      if (!usable || extent->next == 0) {
-        for (int i = 0; i < OAP_MAX_PIECES; i++) {
-          uint64_t better = best[i] > run ? best[i] : run;
-          run = best[i] > run ? run : best[i];
-          best[i] = better;
-        }
-        run = 0;
-      }
+/* Extents side by side that are free or could be. */
+typedef struct run {
+  uint32_t first;
+  uint64_t units;
+} run;
+
+/* Puts a run among the longest, which are in order, if it is one of them. */
+static void keep_longest(run best[OAP_MAX_PIECES], run found) {
+  for (int i = 0; i < OAP_MAX_PIECES; i++) {
+    if (found.units > best[i].units) {
+      run shorter = best[i];
+      best[i] = found;
+      found = shorter;
     }
   }
-  return best[0] + best[1] + best[2] + best[3];
 }
 
-/* Whether room for so many units can be made, given what is pinned now. */
-static bool can_make_room(oap_shard *shard, uint64_t units) {
-  uint64_t pinned_bytes;
-  uint64_t pinned_chunks = oap_shard_pinned(shard, &pinned_bytes);
-  uint64_t pinned_units = pinned_bytes / OAP_ALIGNMENT;
-  uint64_t all_units = shard->capacity / OAP_ALIGNMENT;
-  if (pinned_units < all_units) {
-    /* Pinned pieces cut the rest into so many holes at most; the largest are not below average. */
-    uint64_t holes = OAP_MAX_PIECES * pinned_chunks + shard->region_count;
-    uint64_t sure = (all_units - pinned_units) / holes;
-    if (units <= sure * (holes < OAP_MAX_PIECES ? holes : OAP_MAX_PIECES)) {
+static bool could_be_free(const oap_shard *shard, uint32_t extent) {
+  uint32_t owner = shard->space.extents[extent].owner;
+  return owner == 0 || (owner != OAP_AWAY && oap_is_evictable(&shard->slots[owner]));
+}
+
+/* Where a search starts: at the hand, unless what it stood on is gone; or at the beginning, if the
+ * search goes all around anyhow, since there no run is cut in two. */
+static oap_hand start_of(const oap_shard *shard, uint32_t extents) {
+  bool goes_around = extents <= LOOKS;
+  return goes_around || shard->space.extents[shard->hand.extent].units == 0
+             ? (oap_hand){.region = 0, .extent = shard->regions[0]}
+             : shard->hand;
+}
+
+/* Searches runs that add up to so many units, at most LOOKS extents far; *end gets where it ended.
+ * The hand moves there only if there are none, so that another search finds them again. Misses
+ * none in a shard of no more extents. */
+static bool find_room(oap_shard *shard, uint64_t units, run best[OAP_MAX_PIECES], oap_hand *end) {
+  const oap_extent *extents = shard->space.extents;
+  uint32_t all = oap_space_extents(&shard->space);
+  *end = start_of(shard, all);
+  memset(best, 0, OAP_MAX_PIECES * sizeof(*best));
+  run now = {0};
+  for (uint32_t looks = all < LOOKS ? all : LOOKS; looks > 0; looks--) {
+    const oap_extent *extent = &extents[end->extent];
+    bool usable = could_be_free(shard, end->extent);
+    if (usable) {
+      now.first = now.units == 0 ? end->extent : now.first;
+      now.units += extent->units;
+    }
+    bool is_enough = now.units + best[0].units + best[1].units + best[2].units >= units;
+    if (is_enough || !usable || extent->next == 0) {
+      keep_longest(best, now);
+      now = (run){0};
+    }
+    if (is_enough) {
       return true;
     }
+    end->region = extent->next == 0 ? (end->region + 1) % shard->region_count : end->region;
+    end->extent = extent->next == 0 ? shard->regions[end->region] : extent->next;
   }
-  return largest_runs(shard) >= units;
+  shard->hand = *end;
+  return false;
+}
+
+/* Whether there is room for so many units wherever the pinned chunks lie. */
+static bool is_sure(const oap_shard *shard, uint64_t pinned_chunks, uint64_t units) {
+  uint64_t pinned_units = shard->order.pinned_bytes / OAP_ALIGNMENT;
+  uint64_t all_units = shard->capacity / OAP_ALIGNMENT;
+  if (pinned_units >= all_units) {
+    return false;
+  }
+  /* Pinned pieces cut the rest into so many holes at most; the largest are not below average. */
+  uint64_t holes = OAP_MAX_PIECES * pinned_chunks + shard->region_count;
+  uint64_t sure = (all_units - pinned_units) / holes;
+  return units <= sure * (holes < OAP_MAX_PIECES ? holes : OAP_MAX_PIECES);
 }
 
 static bool has_slot(const oap_shard *shard) {
@@ -142,21 +186,63 @@ static void widen(oap_shard *shard, uint32_t hole, uint64_t units) {
   }
 }
 
+/* Evicts what is in a run, until it comes to what has been pinned since. */
+static void clear_run(oap_shard *shard, run r) {
+  const oap_extent *extents = shard->space.extents;
+  uint64_t end = extents[r.first].position + r.units * OAP_ALIGNMENT;
+  uint32_t before = extents[r.first].previous;
+  uint32_t region = before == 0 ? r.first : 0; /* which stays the first of its region */
+  for (;;) {
+    /* From the run's start each time: what is free by now is one extent, whatever its number. */
+    uint32_t e = before == 0 ? region : extents[before].next;
+    e = e != 0 && extents[e].owner == 0 ? extents[e].next : e;
+    uint32_t owner = e == 0 || extents[e].position >= end ? 0 : extents[e].owner;
+    if (owner == 0 || owner == OAP_AWAY || !oap_room_evict(shard, owner)) {
+      return;
+    }
+  }
+}
+
+/* Takes room that lies together, whoever has it, but for what is in use. */
+static uint32_t take_together(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MAX_PIECES],
+                              uint32_t *pieces) {
+  run best[OAP_MAX_PIECES];
+  oap_hand end;
+  if (find_room(shard, units, best, &end)) {
+    for (int i = 0; i < OAP_MAX_PIECES && best[i].units > 0; i++) {
+      clear_run(shard, best[i]);
+    }
+    shard->hand = end;
+  }
+  return take(shard, units, OAP_MAX_PIECES, extents, pieces);
+}
+
 uint32_t oap_room_take(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MAX_PIECES],
                        uint32_t *pieces) {
-  bool checked = false;
   uint64_t scattered = shard->capacity / OAP_ALIGNMENT / SCATTERED_PART;
+  uint64_t evicted_before = shard->counted.evicted_bytes;
+  uint64_t ask_at = 0; /* again after each such amount, since others pin meanwhile */
+  bool sure = true;
   for (;;) {
-    uint32_t most = shard->space.free_units >= units + scattered ? OAP_MAX_PIECES : 1;
-    uint32_t slot = take(shard, units, most, extents, pieces);
+    uint64_t pinned_chunks = oap_shard_pinned(shard, &shard->order.pinned_bytes);
+    bool may_scatter = shard->space.free_units >= units + scattered;
+    uint32_t slot = take(shard, units, may_scatter ? OAP_MAX_PIECES : 1, extents, pieces);
     if (slot != 0) {
       return slot;
     }
-    if (!checked && !can_make_room(shard, units)) {
-      return 0;
+    uint64_t evicted = (shard->counted.evicted_bytes - evicted_before) / OAP_ALIGNMENT;
+    if (evicted >= ask_at) {
+      run best[OAP_MAX_PIECES];
+      oap_hand end;
+      sure = is_sure(shard, pinned_chunks, units);
+      if (!sure && !find_room(shard, units, best, &end)) {
+        return take(shard, units, OAP_MAX_PIECES, extents, pieces);
+      }
+      ask_at = evicted + units;
     }
-    checked = true;
-    oap_shard_pinned(shard, &shard->order.pinned_bytes);
+    if (!sure && may_scatter && evicted >= PATIENCE * units) {
+      return take_together(shard, units, extents, pieces);
+    }
     uint32_t victim = oap_order_evict(&shard->order);
     if (victim == 0) {
       return take(shard, units, OAP_MAX_PIECES, extents, pieces);
@@ -167,5 +253,6 @@ uint32_t oap_room_take(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MA
 
 uint32_t oap_room_take_free(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MAX_PIECES],
                             uint32_t *pieces) {
+  oap_shard_pinned(shard, &shard->order.pinned_bytes);
   return take(shard, units, OAP_MAX_PIECES, extents, pieces);
 }

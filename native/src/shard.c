@@ -134,16 +134,14 @@ int oap_shard_open(oap_shard *shard, uint32_t number, const oap_range *ranges, u
   for (uint32_t i = 0; i < count; i++) {
     add_regions(shard, ranges[i]);
   }
-  int error = pthread_mutex_init(&shard->lock, NULL);
-  if (error != 0) {
-    oap_table_unmap(shard->table, shard->table_bytes);
-    shard->table = NULL;
-  }
-  return -error;
+  shard->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+  shard->released = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+  return 0;
 }
 
 void oap_shard_close(oap_shard *shard) {
   if (shard->table != NULL) {
+    pthread_cond_destroy(&shard->released);
     pthread_mutex_destroy(&shard->lock);
     oap_table_unmap(shard->table, shard->table_bytes);
     shard->table = NULL;
@@ -182,11 +180,10 @@ uint64_t oap_shard_content_version(oap_shard *shard) {
 }
 
 uint64_t oap_shard_list(oap_shard *shard, oap_held *out, uint64_t room, uint64_t count) {
-  enum { SLOTS_AT_ONCE = 1024 }; /* others get the lock in between */
   bool more = true;
   for (uint32_t i = 1; more;) {
     pthread_mutex_lock(&shard->lock);
-    for (uint32_t end = i + SLOTS_AT_ONCE; i < end && i <= shard->slot_top; i++) {
+    for (uint32_t end = i + OAP_SLOTS_AT_ONCE; i < end && i <= shard->slot_top; i++) {
       const oap_slot *slot = &shard->slots[i];
       uint64_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
       if (oap_word_state(word) != OAP_PUBLISHED) {

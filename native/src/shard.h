@@ -36,6 +36,12 @@ typedef struct oap_range {
   uint64_t bytes;
 } oap_range;
 
+/* Where the next search for room between pinned chunks starts: an extent of a region. */
+typedef struct oap_hand {
+  uint32_t region;
+  uint32_t extent;
+} oap_hand;
+
 typedef struct oap_shard {
   pthread_mutex_t lock;
   oap_index index;
@@ -47,8 +53,10 @@ typedef struct oap_shard {
   uint32_t slot_top;   /* slots ever used */
   uint32_t slot_free;  /* chain of slots to be used again */
   uint32_t number;
-  bool retired;     /* takes no more reservations */
-  bool is_resizing; /* memory goes back to the system later, all at once */
+  bool retired;            /* takes no more reservations */
+  bool is_resizing;        /* memory goes back to the system later, all at once */
+  uint32_t releasing;      /* threads that give memory back to the system, without the lock */
+  pthread_cond_t released; /* none does so any more */
   const oap_range *ranges;
   uint32_t range_count;
   const struct oap_arena *arenas; /* that of each range */
@@ -57,6 +65,7 @@ typedef struct oap_shard {
   uint64_t most_bytes; /* the largest chunk an empty shard takes */
   uint32_t *regions;   /* first extent of each */
   uint32_t region_count;
+  oap_hand hand;
   unsigned char *const *windows;
   void *table;
   uint64_t table_bytes;
@@ -88,11 +97,14 @@ int oap_shard_drop(oap_shard *shard, const uint64_t key[4], uint64_t hash);
 uint64_t oap_shard_drop_file(oap_shard *shard, uint64_t high, uint64_t low);
 uint64_t oap_shard_clear(oap_shard *shard);
 
+/* What walks many slots lets others have the lock after so many. */
+#define OAP_SLOTS_AT_ONCE 1024
+
 /* Under the lock: drops a slot that is published or loading. */
 void oap_shard_drop_slot(oap_shard *shard, uint32_t number);
 
 /* While the pool is resized, chunks that go give no memory back: it may be what the pool is growing
- * into. oap_shard_release does it afterwards. */
+ * into. oap_shard_release does it afterwards. Waits for threads that have begun to. */
 void oap_shard_set_resizing(oap_shard *shard, bool resizing);
 
 /* From now on so many bytes of each range are in use; they have been committed. Chunks above are
@@ -103,9 +115,20 @@ void oap_shard_resize(oap_shard *shard, uint64_t part);
  * use up to so many bytes of each range. No other thread may resize meanwhile. */
 void oap_shard_release(oap_shard *shard, uint64_t part);
 
-/* Under the lock: the same for those pages of an extent that is away which a chunk that lay from
- * start to end has touched. */
-void oap_shard_release_at(const oap_shard *shard, uint32_t away, uint64_t start, uint64_t end);
+/* What chunks that are gone have left above the limits, for the system to take back. */
+typedef struct oap_leftover {
+  uint32_t count;
+  oap_range range[OAP_MAX_PIECES];
+} oap_leftover;
+
+/* Under the lock: adds those pages of an extent that is away which a chunk that lay from start to
+ * end has touched. */
+void oap_shard_leave(oap_shard *shard, oap_leftover *left, uint32_t away, uint64_t start,
+                     uint64_t end);
+
+/* Without the lock, which system calls are too slow for: gives that memory back. Called once for
+ * each that anything was added to; until then the pool is not resized. */
+void oap_shard_release_left(oap_shard *shard, const oap_leftover *left);
 
 /* The range in which a position lies. */
 const oap_range *oap_shard_range_of(const oap_shard *shard, uint64_t position);

@@ -74,6 +74,11 @@ static inline uint64_t oap_space_used(const oap_space *space) {
   return space->all_units - space->free_units - space->away_units;
 }
 
+/* How many extents there are. */
+static inline uint32_t oap_space_extents(const oap_space *space) {
+  return space->limit - 1 - space->spare;
+}
+
 /* NULL, or what is wrong with bins, bitmap or extents. */
 const char *oap_space_validate(const oap_space *space);
 
