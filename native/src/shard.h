@@ -142,8 +142,9 @@ const char *oap_shard_validate_limits(const oap_shard *shard);
 void oap_shard_set_retired(oap_shard *shard, bool retired);
 
 /* Whether anything is reserved or pinned, from the slots' words: a pin is there with the exchange
- * that takes it, while the counters of oap_shard_pinned learn of it later. Walks all slots. Misses
- * nothing that lasts through the call; while others come and go it is no more than that. */
+ * that takes it, while the counters of oap_shard_pinned learn of it later. Or whether memory is
+ * being given back to the system. Walks all slots. Misses nothing that lasts through the call;
+ * while others come and go it is no more than that. */
 bool oap_shard_is_busy(oap_shard *shard);
 
 /* Grows with every chunk that becomes visible or stops being so. */
