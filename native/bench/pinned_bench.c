@@ -3,9 +3,9 @@
  * pools are filled alike, a random half of one is pinned, and both are turned over in turn. Wall
  * clock, in percentiles over all reservations. Exits with 1 when a p99 is above the bar.
  *
- * The last workload has no bar, since its sides differ in what has to leave: large chunks come to a
- * pool of small ones. Without pins they soon fill it, and one leaves for another; with pins, many
- * small ones have to go for each, or it finds no room.
+ * The last workload has no bar, since its sides do not do the same work: large chunks come to a
+ * pool of small ones. Without pins all of them get in; between pinned ones many find no room, after
+ * a search.
  */
 #include "measure.h"
 #include "oap_pool.h"
