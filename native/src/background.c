@@ -9,8 +9,14 @@
 int oap_background_start(pthread_t *thread, void *(*run)(void *), void *argument) {
   sigset_t all;
   sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the program's own threads */
+  sigfillset(&all); /* signals are for the program's own threads */
+  /* But a fault is the thread's own, and the kernel kills the process at once, without the report
+   * that a JVM writes, where the signal of one is blocked. */
+  const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
+  for (unsigned i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+    sigdelset(&all, faults[i]);
+  }
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   int error = pthread_create(thread, NULL, run, argument);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   return -error;

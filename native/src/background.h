@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-/* Starts a thread that takes no signals. 0 or -errno. */
+/* Starts a thread that takes no signals but those of its own faults. 0 or -errno. */
 int oap_background_start(pthread_t *thread, void *(*run)(void *), void *argument);
 
 /* The calling thread gets a processor where nobody else wants one: who reads and writes chunks
