@@ -69,7 +69,9 @@ enum oap_medium {
   OAP_DRAM,  /* anonymous memory, in huge pages where there are any */
   OAP_NODE,  /* the same, on the memory nodes given: CXL, HBM, persistent memory as system-ram */
   OAP_FILE,  /* an unnamed file in each directory given, its space reserved at open; it disappears
-                with the process. tmpfs, or a disk behind the page cache */
+                with the process. tmpfs, or a disk behind the page cache: there a thread asks several
+                times a second whether the disk has lost what was written. Then the pool drops all
+                chunks and takes no more */
   OAP_FSDAX, /* the same on a file system that maps persistent memory directly */
   OAP_DEVDAX /* each character device given, locked (flock) against other pools until this one is
                 retired or closed */
@@ -89,6 +91,8 @@ typedef struct oap_options {
                     pool grows by, so that no load waits for the system to find and clear it. Else
                     it comes, and is resident, as it is first used. Pages that are not bound lie on
                     the node of the thread that touches them. */
+  bool erase;    /* OAP_DEVDAX: the part of each device that the pool may grow to becomes zero when it
+                    is opened and when it is retired or closed. Takes as long as writing it does */
   const char *policy; /* "s3fifo", "generations" or "lru"; NULL: the first */
   uint32_t shards;    /* independent parts, a power of two; 0: chosen by capacity */
 } oap_options;
@@ -119,6 +123,7 @@ typedef struct oap_stats {
   uint64_t refused_no_room;   /* ENOSPC */
   uint64_t refused_too_large; /* EFBIG */
   uint64_t metadata_bytes;    /* memory that the pool's own tables occupy now */
+  uint64_t lost_writes;       /* how often a disk lost what was written; see OAP_FILE */
 } oap_stats;
 
 /* Version of this library, as the build was told; a static string. */
@@ -126,8 +131,11 @@ const char *oap_pool_version(void);
 
 /* Opens a pool. EINVAL: capacity too small, no such policy or node, shards no power of two, or
  * options that contradict each other; ENOTDIR: a path is no directory; EOPNOTSUPP: it is not on a
- * DAX file system; ENODEV: it is no DAX device; EBUSY: another pool, of this process or another,
- * lies on the device; ENOSPC: no room there for its whole part; ENOMEM, EMFILE, ENOENT, EACCES, ...
+ * DAX file system, or, for OAP_FILE, on one that writes each block anew (ZFS), where no room can be
+ * reserved; EIO: persistent memory has bad blocks that cannot be left out, since only root may know
+ * where they lie or the file system has nothing else to give; ENODEV: it is no DAX device; EBUSY: another pool, of this process or another,
+ * lies on the device; ENOSPC: no room there for its whole part; ENOMEM: not so much memory, or not
+ * on its nodes, where what is free and what files have in the page cache counts; EMFILE, ENOENT, EACCES, ...
  * as the system gave them. *out is written only on success. */
 int oap_pool_open(const oap_options *options, oap_pool **out);
 
@@ -152,7 +160,8 @@ int oap_pool_close(oap_pool *pool);
  * devices always, explicit huge pages before Linux 5.18, files where the file system knows no
  * holes.
  *
- * EINVAL: too small. EFBIG: see OAP_MOST_GROWTH. ENOSPC: no room on a path. ENOMEM: no memory.
+ * EINVAL: too small. EFBIG: see OAP_MOST_GROWTH. ENOSPC: no room on a path. ENOMEM: no memory, or
+ * none on its nodes; what the pool has not touched yet of its own counts as needed there.
  * ESHUTDOWN: retired. Other errors as the system gave them. One call at a time does its work,
  * others wait; a call walks all slots when it shrinks. */
 int oap_pool_resize(oap_pool *pool, uint64_t capacity);
@@ -162,7 +171,8 @@ int oap_pool_resize(oap_pool *pool, uint64_t capacity);
  * EINVAL: bytes is 0. EEXIST: published already; pin it. EINPROGRESS: reserved by another caller.
  * EFBIG: larger than a pool of this capacity can hold. ENOSPC: pinned chunks leave no room for it,
  * or so little that a short search has not found it; a later call searches elsewhere. Where others
- * pin chunks during the call, some may have been evicted in vain. ESHUTDOWN: retired. */
+ * pin chunks during the call, some may have been evicted in vain. ESHUTDOWN: retired, or a
+ * disk has lost writes. */
 int oap_pool_reserve(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chunk *out);
 
 /* The same in room that is free, wherever it lies: nothing is ever evicted for it. ENOSPC also: not

@@ -17,12 +17,20 @@ typedef struct oap_arena {
   enum oap_medium medium;
   uint64_t nodes; /* OAP_NODE: those it lies on */
   bool interleave;
+  bool erase;            /* OAP_DEVDAX: its bytes become zero before it goes */
+  unsigned ask_every_ms; /* OAP_FILE on a disk: when to ask for lost writes; 0: none can be lost */
   _Atomic bool has_huge_pages; /* explicit ones, in a part of it at least */
-  int file; /* the file, or the device, which it keeps from other pools; -1: none */
+  uint64_t spare; /* OAP_FSDAX: where in the file room is that nothing is mapped to yet */
+  int file;       /* the file, or the device, which it keeps from other pools; -1: none */
 } oap_arena;
 
 /* The node whose memory is nearest to the processor that runs this: bit n is node n. */
 uint64_t oap_own_node(void);
+
+/* Keeps a range of addresses out of core dumps, which would be as large as the pool and hold users'
+ * data, and out of child processes. There a write of ours would first have to copy the page; of
+ * explicit huge pages none may be left for that, which ends in SIGBUS. */
+void oap_arena_hide(void *data, uint64_t bytes);
 
 /* Gets address space of the medium: in the i-th path or on the i-th node where there are several,
  * the own one first. So many bytes, or as many as a device has; at least `least`, for which there
@@ -49,20 +57,15 @@ void oap_arena_release(const oap_arena *arena, uint64_t offset, uint64_t bytes);
  * meanwhile. Nothing for other media. */
 void oap_arena_touch(const oap_arena *arena, uint64_t offset, uint64_t bytes);
 
+/* Whether anything that was written to an arena on a disk has been lost on its way there, since
+ * open or since this was asked last. Waits for nothing. */
+bool oap_arena_has_lost_writes(const oap_arena *arena);
+
 void oap_arena_close(oap_arena *arena);
 
 /* Gives all memory back but keeps the addresses, which read as zero. 0 or -errno; then it is as it
  * was. */
 int oap_arena_empty(oap_arena *arena);
-
-/* For arena.c: opens and maps an unnamed file in a directory, or a device. *bytes is how many; a
- * device may give fewer, but not fewer than `least`. 0 or -errno. */
-int oap_map_file(const char *directory, bool must_be_dax, uint64_t least, uint64_t bytes,
-                 void **data, int *file);
-int oap_map_device(const char *path, uint64_t least, uint64_t *bytes, void **data, int *file);
-
-/* Whether the file system of a file has so many bytes to give. 0 or -errno. */
-int oap_file_has_room(int file, uint64_t bytes);
 
 /* Memory for tables: all zero, used up only where touched; starts at a multiple of 2 MiB. NULL:
  * errno says why. */

@@ -1,17 +1,20 @@
-/* Arenas in files and on devices. */
-#include "arena.h"
+/* Arenas in files. */
+#include "arena_parts.h"
+
+#include "bad_blocks.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #ifndef MAP_SYNC
@@ -20,6 +23,16 @@
 #ifndef STATX_ATTR_DAX
 #define STATX_ATTR_DAX 0x00200000
 #endif
+#define ZFS_MAGIC 0x2fc12fc1 /* not in the kernel's headers */
+
+int oap_file_has_room(int file, uint64_t bytes) {
+  struct statvfs system;
+  if (fstatvfs(file, &system) != 0) {
+    return -errno;
+  }
+  /* A file system without blocks, such as a tmpfs without a limit, does not tell. */
+  return system.f_blocks > 0 && bytes / system.f_frsize > system.f_bavail ? -ENOSPC : 0;
+}
 
 /* A file without a name in the directory: it goes when its last user does, however he ends. Where
  * the file system knows no unnamed files, one with a name that is removed at once. */
@@ -48,34 +61,70 @@ static int open_unnamed(const char *directory) {
   return fd;
 }
 
+/* Kernels before 5.8 do not tell of a file whether it is mapped directly. Those from 4.15 on grant
+ * MAP_SYNC only for one that is. */
 static bool is_dax(int fd) {
   struct statx status;
-  return statx(fd, "", AT_EMPTY_PATH, 0, &status) == 0 &&
-         (status.stx_attributes & STATX_ATTR_DAX) != 0;
+  if (statx(fd, "", AT_EMPTY_PATH, 0, &status) != 0) {
+    return false;
+  }
+  if (((status.stx_attributes | status.stx_attributes_mask) & STATX_ATTR_DAX) != 0) {
+    return (status.stx_attributes & STATX_ATTR_DAX) != 0;
+  }
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  void *trial = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED_VALIDATE | MAP_SYNC, fd, 0);
+  if (trial == MAP_FAILED) {
+    return false;
+  }
+  munmap(trial, page);
+  return true;
 }
 
-static int map_shared(int fd, bool synchronous, uint64_t bytes, void **data) {
-  *data = MAP_FAILED;
-  if (synchronous) {
-    *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED_VALIDATE | MAP_SYNC, fd, 0);
-  }
-  if (*data == MAP_FAILED) { /* a kernel or device that cannot promise synchronous faults */
-    *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  }
-  return *data == MAP_FAILED ? -errno : 0;
-}
-
-int oap_file_has_room(int file, uint64_t bytes) {
-  struct statvfs system;
-  if (fstatvfs(file, &system) != 0) {
+/* Room that is reserved is of use only where a write stays in it. File systems that write each
+ * block anew need other room for that, and a mapping that finds none ends in SIGBUS. btrfs leaves
+ * off for a file that is marked while it is empty. ZFS cannot, and reserves nothing either. */
+static int keep_in_place(int fd) {
+  struct statfs system;
+  if (fstatfs(fd, &system) != 0) {
     return -errno;
   }
-  /* A file system without blocks, such as a tmpfs without a limit, does not tell. */
-  return system.f_blocks > 0 && bytes / system.f_frsize > system.f_bavail ? -ENOSPC : 0;
+  if (system.f_type == ZFS_MAGIC) {
+    return -EOPNOTSUPP;
+  }
+  bool may_be_btrfs = system.f_type == OVERLAYFS_SUPER_MAGIC; /* it hands the mark on */
+  if (system.f_type != BTRFS_SUPER_MAGIC && !may_be_btrfs) {
+    return 0;
+  }
+  int flags = 0;
+  bool is_marked = ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0;
+  flags |= FS_NOCOW_FL;
+  is_marked = is_marked && ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0;
+  return is_marked || may_be_btrfs ? 0 : -EOPNOTSUPP;
 }
 
-/* A file of so many bytes, of which none takes space yet. */
-static int open_empty(const char *directory, bool must_be_dax, uint64_t least, uint64_t bytes) {
+/* A file that becomes larger than this process may make one raises a signal. */
+static bool may_be_so_long(uint64_t bytes) {
+  struct rlimit most;
+  return getrlimit(RLIMIT_FSIZE, &most) != 0 || bytes <= most.rlim_cur;
+}
+
+/* Makes the file what the pool needs: of so many bytes, of which none takes space yet. */
+static int prepare(int fd, bool must_be_dax, uint64_t least, uint64_t bytes) {
+  if (must_be_dax && !is_dax(fd)) {
+    return -EOPNOTSUPP;
+  }
+  int error = oap_file_has_room(fd, least);
+  if (error == 0) {
+    error = keep_in_place(fd);
+  }
+  if (error == 0 && !may_be_so_long(bytes)) {
+    error = -EFBIG;
+  }
+  return error == 0 && ftruncate(fd, (off_t)bytes) != 0 ? -errno : error;
+}
+
+int oap_file_map(const char *directory, bool must_be_dax, uint64_t least, uint64_t bytes,
+                 void **data, int *file) {
   struct stat status;
   if (stat(directory, &status) != 0) {
     return -errno;
@@ -87,33 +136,11 @@ static int open_empty(const char *directory, bool must_be_dax, uint64_t least, u
   if (fd < 0) {
     return fd;
   }
-  int error = 0;
-  if (must_be_dax && !is_dax(fd)) {
-    error = -EOPNOTSUPP;
-  } else {
-    error = oap_file_has_room(fd, least);
+  int error = prepare(fd, must_be_dax, least, bytes);
+  if (error == 0) {
+    *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    error = *data == MAP_FAILED ? -errno : 0;
   }
-  struct rlimit most; /* going beyond raises a signal */
-  if (error == 0 && getrlimit(RLIMIT_FSIZE, &most) == 0 && bytes > most.rlim_cur) {
-    error = -EFBIG;
-  }
-  if (error == 0 && ftruncate(fd, (off_t)bytes) != 0) {
-    error = -errno;
-  }
-  if (error != 0) {
-    close(fd);
-    return error;
-  }
-  return fd;
-}
-
-int oap_map_file(const char *directory, bool must_be_dax, uint64_t least, uint64_t bytes,
-                 void **data, int *file) {
-  int fd = open_empty(directory, must_be_dax, least, bytes);
-  if (fd < 0) {
-    return fd;
-  }
-  int error = map_shared(fd, must_be_dax, bytes, data);
   if (error == 0) {
     *file = fd;
   } else {
@@ -122,68 +149,108 @@ int oap_map_file(const char *directory, bool must_be_dax, uint64_t least, uint64
   return error;
 }
 
-/* A number that the kernel tells of a character device; 0 if it does not. */
-static uint64_t device_number(dev_t device, const char *name) {
-  char path[96];
-  snprintf(path, sizeof(path), "/sys/dev/char/%u:%u/%s", major(device), minor(device), name);
-  FILE *file = fopen(path, "re");
-  unsigned long long number = 0;
-  if (file != NULL) {
-    if (fscanf(file, "%lli", (long long *)&number) != 1) {
-      number = 0;
+/* A signal breaks it off, and undoes it, on a tmpfs. */
+static int allocate(int file, uint64_t offset, uint64_t bytes) {
+  enum { MOST_SIGNALS = 1000 };
+  int error = EINTR;
+  for (int i = 0; error == EINTR && i < MOST_SIGNALS; i++) {
+    error = posix_fallocate(file, (off_t)offset, (off_t)bytes);
+  }
+  return -error;
+}
+
+/* Gives a range of the arena other blocks, behind the end of the file. The bad ones stay what they
+ * are in the file, so that nobody gets them; nothing is mapped to them any more. */
+static int move_away(oap_arena *arena, const oap_bad_blocks *bad, uint64_t offset, uint64_t bytes) {
+  enum { MOST_TRIALS = 64 };
+  bool touched = true;
+  uint64_t place = 0;
+  for (int i = 0; touched && i < MOST_TRIALS; i++) {
+    /* As far from a huge page's start as it was: else it could not be mapped by huge pages. */
+    place =
+        (arena->spare + OAP_HUGE_PAGE - 1) / OAP_HUGE_PAGE * OAP_HUGE_PAGE + offset % OAP_HUGE_PAGE;
+    if (!may_be_so_long(place + bytes)) {
+      return -EFBIG;
     }
-    fclose(file);
+    int error = allocate(arena->file, place, bytes);
+    if (error == 0) {
+      error = oap_bad_blocks_touch(bad, arena->file, place, bytes, &touched);
+    }
+    if (error != 0) {
+      return error;
+    }
+    arena->spare = place + bytes;
   }
-  return number;
-}
-
-static bool is_dax_device(dev_t device) {
-  char path[96];
-  char target[256];
-  snprintf(path, sizeof(path), "/sys/dev/char/%u:%u/subsystem", major(device), minor(device));
-  ssize_t length = readlink(path, target, sizeof(target) - 1);
-  if (length < 0) {
-    return false;
+  if (touched) {
+    return -EIO;
   }
-  target[length] = '\0';
-  const char *name = strrchr(target, '/');
-  return name != NULL && strcmp(name, "/dax") == 0;
-}
-
-static int map_device(int fd, uint64_t least, uint64_t *bytes, void **data) {
-  struct stat status;
-  if (fstat(fd, &status) != 0) {
+  unsigned char *at = arena->data + offset;
+  if (mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, arena->file, (off_t)place) ==
+      MAP_FAILED) {
     return -errno;
   }
-  if (!S_ISCHR(status.st_mode) || !is_dax_device(status.st_rdev)) {
-    return -ENODEV;
-  }
-  uint64_t align = device_number(status.st_rdev, "align");
-  align = align == 0 ? 1 : align;
-  uint64_t size = device_number(status.st_rdev, "size") / align * align;
-  uint64_t wanted = (*bytes + align - 1) / align * align;
-  *bytes = wanted < size ? wanted : size;
-  return least > size ? -ENOSPC : map_shared(fd, false, *bytes, data);
+  oap_arena_hide(at, bytes);
+  return 0;
 }
 
-/* Unlike a file without a name, a device is there for others too, and two pools on one would write
- * over each other's chunks. So it is locked, before anything else is asked of it. */
-int oap_map_device(const char *path, uint64_t least, uint64_t *bytes, void **data, int *file) {
-  int fd = open(path, O_RDWR | O_CLOEXEC);
-  if (fd < 0) {
-    return -errno;
+static int commit_step(oap_arena *arena, const oap_bad_blocks *bad, uint64_t offset,
+                       uint64_t bytes) {
+  bool touched = false;
+  int error = allocate(arena->file, offset, bytes);
+  if (error == 0) {
+    error = oap_bad_blocks_touch(bad, arena->file, offset, bytes, &touched);
   }
+  return error == 0 && touched ? move_away(arena, bad, offset, bytes) : error;
+}
+
+/* In steps that take less time than there is between the signals of a profiler. */
+int oap_file_commit(oap_arena *arena, uint64_t offset, uint64_t bytes) {
+  const uint64_t step = UINT64_C(4) << 20;
   int error = 0;
-  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    error = errno == EWOULDBLOCK ? -EBUSY : -errno;
+  oap_bad_blocks bad = {.count = 0};
+  if (arena->medium == OAP_FSDAX) {
+    oap_bad_blocks_under_file(arena->file, &bad);
   }
-  if (error == 0) {
-    error = map_device(fd, least, bytes, data);
-  }
-  if (error == 0) {
-    *file = fd;
-  } else {
-    close(fd);
+  for (uint64_t done = 0; error == 0 && done < bytes; done += step) {
+    error = commit_step(arena, &bad, offset + done, bytes - done < step ? bytes - done : step);
   }
   return error;
+}
+
+/* Asking of a file on an overlay waits for its journal. */
+enum { DIRECTLY_MS = 100, THROUGH_OVERLAY_MS = 1000 };
+
+unsigned oap_file_ask_every_ms(int file) {
+  struct statfs system;
+  if (fstatfs(file, &system) != 0) {
+    return 0;
+  }
+  switch (system.f_type) {
+  case TMPFS_MAGIC:
+  case RAMFS_MAGIC:
+  case HUGETLBFS_MAGIC:
+    return 0;
+  case OVERLAYFS_SUPER_MAGIC:
+    return THROUGH_OVERLAY_MS;
+  default:
+    return DIRECTLY_MS;
+  }
+}
+
+/* The kernel notes a failed write-back with the file, for each who has it open (errseq_t, Linux
+ * 4.14), marks the page clean all the same, and reads the old bytes when it needs the page again.
+ * Either call hands the note out, and waits for the range that it is asked about, where nothing is
+ * on its way: behind the end of all files, or at the end of the addresses. The first knows only the
+ * file that was opened. Of an overlay that is another than the one that is mapped. */
+bool oap_arena_has_lost_writes(const oap_arena *arena) {
+  const off_t behind_all_files = (off_t)1 << 62;
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  int result = 0;
+  if (arena->ask_every_ms == DIRECTLY_MS) {
+    result = sync_file_range(arena->file, behind_all_files, 1, SYNC_FILE_RANGE_WAIT_BEFORE);
+  } else if (arena->ask_every_ms == THROUGH_OVERLAY_MS) {
+    result = msync(arena->data + arena->bytes - page, page, MS_SYNC);
+  }
+  /* The others: a system without the call. */
+  return result != 0 && errno != EINVAL && errno != ENOSYS && errno != EPERM;
 }

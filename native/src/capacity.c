@@ -18,10 +18,59 @@ uint64_t oap_stripe_of(const oap_pool *pool, const oap_arena *arena) {
   return arena->bytes / pool->shard_count / page * page;
 }
 
+#define MOST_SAMPLES 4096
+
+typedef struct {
+  void *address[MOST_SAMPLES];
+  int node[MOST_SAMPLES]; /* -errno: nobody has touched the page, or the kernel does not say */
+  uint64_t count;
+  uint64_t each; /* bytes that one stands for */
+} page_samples;
+
+/* Pages in use, evenly spread over so many arenas from one on, and the nodes they lie on. 0 or
+ * -errno. */
+static int sample(const oap_pool *pool, uint32_t first, uint32_t arenas, page_samples *samples) {
+  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+  uint64_t stripe_pages = pool->part / page;
+  uint64_t all = stripe_pages * arenas * pool->shard_count;
+  uint64_t every = (all + MOST_SAMPLES - 1) / MOST_SAMPLES;
+  samples->count = 0;
+  samples->each = every * page;
+  for (uint64_t i = every / 2; i < all && samples->count < MOST_SAMPLES; i += every) {
+    uint64_t stripe = i / stripe_pages;
+    const oap_arena *arena = &pool->arenas[first + stripe / pool->shard_count];
+    samples->address[samples->count++] = arena->data +
+                                         stripe % pool->shard_count * oap_stripe_of(pool, arena) +
+                                         i % stripe_pages * page;
+  }
+  /* Without a list of target nodes it moves nothing, but says where the pages are. */
+  long result = samples->count == 0 ? 0
+                                    : syscall(SYS_move_pages, 0, samples->count, samples->address,
+                                              NULL, samples->node, 0);
+  return result < 0 ? -errno : 0;
+}
+
+/* Bytes of an arena on nodes that nobody has touched yet, so that the nodes do not count them as
+ * used. None where the kernel does not tell, nor of explicit huge pages, which are there from the
+ * start. */
+static uint64_t untouched_bytes(const oap_pool *pool, uint32_t arena) {
+  page_samples samples;
+  if (pool->arenas[arena].medium != OAP_NODE ||
+      atomic_load(&pool->arenas[arena].has_huge_pages) || sample(pool, arena, 1, &samples) != 0) {
+    return 0;
+  }
+  uint64_t untouched = 0;
+  for (uint64_t i = 0; i < samples.count; i++) {
+    untouched += samples.node[i] < 0 ? samples.each : 0;
+  }
+  return untouched;
+}
+
 int oap_pool_commit(oap_pool *pool, uint64_t part) {
   int error = 0;
   for (uint32_t a = 0; error == 0 && a < pool->arena_count; a++) {
-    error = oap_arena_has_room(&pool->arenas[a], (part - pool->part) * pool->shard_count);
+    uint64_t more = (part - pool->part) * pool->shard_count;
+    error = oap_arena_has_room(&pool->arenas[a], more + untouched_bytes(pool, a));
   }
   for (uint32_t a = 0; error == 0 && a < pool->arena_count; a++) {
     oap_arena *arena = &pool->arenas[a];
@@ -130,39 +179,15 @@ void oap_prefault_stop(oap_pool *pool) {
   }
 }
 
-#define MOST_SAMPLES 4096
-
-/* The addresses of every n-th page in use; returns how many, at most MOST_SAMPLES. */
-static uint64_t sample(const oap_pool *pool, uint64_t every, void *addresses[MOST_SAMPLES]) {
-  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-  uint64_t stripe_pages = pool->part / page;
-  uint64_t all = stripe_pages * pool->arena_count * pool->shard_count;
-  uint64_t count = 0;
-  for (uint64_t i = every / 2; i < all && count < MOST_SAMPLES; i += every) {
-    uint64_t stripe = i / stripe_pages;
-    const oap_arena *arena = &pool->arenas[stripe / pool->shard_count];
-    addresses[count++] = arena->data + stripe % pool->shard_count * oap_stripe_of(pool, arena) +
-                         i % stripe_pages * page;
-  }
-  return count;
-}
-
 int oap_pool_nodes(oap_pool *pool, uint64_t bytes[OAP_MOST_NODES]) {
-  void *addresses[MOST_SAMPLES];
-  int node[MOST_SAMPLES];
+  page_samples samples = {.count = 0};
   memset(bytes, 0, OAP_MOST_NODES * sizeof(*bytes));
   oap_pool_lock(pool);
-  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-  uint64_t pages = pool->part / page * pool->arena_count * pool->shard_count;
-  uint64_t every = (pages + MOST_SAMPLES - 1) / MOST_SAMPLES;
-  uint64_t count = pool->retired ? 0 : sample(pool, every, addresses);
-  /* Without a list of target nodes it moves nothing, but says where the pages are. */
-  long result = count == 0 ? 0 : syscall(SYS_move_pages, 0, count, addresses, NULL, node, 0);
-  int error = result < 0 ? -errno : 0;
+  int error = pool->retired ? 0 : sample(pool, 0, pool->arena_count, &samples);
   oap_pool_unlock(pool);
-  for (uint64_t i = 0; error == 0 && i < count; i++) {
-    if (node[i] >= 0 && node[i] < OAP_MOST_NODES) { /* else -errno: nobody has touched the page */
-      bytes[node[i]] += every * page;
+  for (uint64_t i = 0; error == 0 && i < samples.count; i++) {
+    if (samples.node[i] >= 0 && samples.node[i] < OAP_MOST_NODES) {
+      bytes[samples.node[i]] += samples.each;
     }
   }
   return error;

@@ -53,7 +53,7 @@ static jlong native_address(JNIEnv *env, jclass class, jobject buffer) {
  * pool's address stands in out[0]. */
 static jint native_open(JNIEnv *env, jclass class, jlong capacity, jint medium, jbyteArray paths,
                         jint path_count, jlong nodes, jboolean interleave, jboolean prefault,
-                        jstring policy, jint shards, jlongArray out) {
+                        jboolean erase, jstring policy, jint shards, jlongArray out) {
   (void)class;
   if (path_count > OAP_MAX_PATHS) {
     return -EINVAL;
@@ -67,6 +67,7 @@ static jint native_open(JNIEnv *env, jclass class, jlong capacity, jint medium, 
       .interleave = interleave == JNI_TRUE,
       .nodes = (uint64_t)nodes,
       .prefault = prefault == JNI_TRUE,
+      .erase = erase == JNI_TRUE,
       .shards = (uint32_t)shards,
   };
   jint result = -ENOMEM; /* if the JVM cannot lend its bytes; an exception is pending */
@@ -245,7 +246,7 @@ static const JNINativeMethod methods[] = {
     {"version", "()Ljava/lang/String;", (void *)native_version},
     {"errorText", "(I)Ljava/lang/String;", (void *)native_error_text},
     {"address", "(Ljava/nio/ByteBuffer;)J", (void *)native_address},
-    {"open", "(JI[BIJZZLjava/lang/String;I[J)I", (void *)native_open},
+    {"open", "(JI[BIJZZZLjava/lang/String;I[J)I", (void *)native_open},
     {"retire", "(J)I", (void *)native_retire},
     {"close", "(J)I", (void *)native_close},
     {"resize", "(JJ)I", (void *)native_resize},

@@ -48,6 +48,7 @@ static int open_shards(oap_pool *pool, uint64_t part, const oap_policy *policy) 
 }
 
 static void free_pool(oap_pool *pool) {
+  oap_writeback_stop(pool);
   oap_prefault_stop(pool);
   for (uint32_t i = 0; pool->shards != NULL && i < pool->shard_count; i++) {
     oap_shard_close(&pool->shards[i]);
@@ -122,6 +123,9 @@ static int open_parts(const oap_options *options, uint32_t arenas, uint32_t shar
   pool->shard_shift = 63 - (unsigned)__builtin_ctz(shards);
   uint64_t stripe = (growth * part + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
   int error = build(pool, options, part, stripe, policy);
+  if (error == 0) {
+    error = oap_writeback_start(pool);
+  }
   if (error == 0 && options->prefault) {
     error = oap_prefault_start(pool);
   }
@@ -184,6 +188,7 @@ static int retire(oap_pool *pool) {
     return -EBUSY;
   }
   pool->retired = true;
+  oap_writeback_stop(pool);
   int error = 0;
   for (uint32_t i = 0; i < pool->arena_count; i++) {
     int kept = oap_arena_empty(&pool->arenas[i]);
@@ -211,18 +216,22 @@ int oap_pool_close(oap_pool *pool) {
   return 0;
 }
 
+static bool takes_chunks(oap_pool *pool) { return atomic_load(&pool->writeback.lost) == 0; }
+
 int oap_pool_reserve(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chunk *out) {
   uint64_t words[4];
   oap_key_words(key, words);
   uint64_t hash = oap_key_hash(words);
-  return oap_shard_reserve(shard_of(pool, hash), words, hash, bytes, out);
+  return takes_chunks(pool) ? oap_shard_reserve(shard_of(pool, hash), words, hash, bytes, out)
+                            : -ESHUTDOWN;
 }
 
 int oap_pool_reserve_free(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chunk *out) {
   uint64_t words[4];
   oap_key_words(key, words);
   uint64_t hash = oap_key_hash(words);
-  return oap_shard_reserve_free(shard_of(pool, hash), words, hash, bytes, out);
+  return takes_chunks(pool) ? oap_shard_reserve_free(shard_of(pool, hash), words, hash, bytes, out)
+                            : -ESHUTDOWN;
 }
 
 int oap_pool_publish(oap_pool *pool, const oap_chunk *chunk) {
@@ -289,7 +298,7 @@ uint64_t oap_pool_clear(oap_pool *pool) {
 }
 
 void oap_pool_stats(oap_pool *pool, oap_stats *out) {
-  *out = (oap_stats){0};
+  *out = (oap_stats){.lost_writes = atomic_load(&pool->writeback.lost)};
   for (uint32_t i = 0; i < pool->shard_count; i++) {
     oap_shard_stats(&pool->shards[i], out);
   }

@@ -4,10 +4,22 @@
 
 #include "arena.h"
 #include "shard.h"
+#include "writeback.h"
 
 #include <pthread.h>
 
 #define OAP_MOST_ARENAS 64 /* one per node or path */
+
+/* See writeback.h. */
+typedef struct oap_writeback {
+  pthread_t thread;
+  bool is_running;
+  unsigned every_ms;
+  pthread_mutex_t lock; /* guards what follows, and is held while the files are asked */
+  pthread_cond_t ending;
+  bool is_ending;
+  _Atomic uint64_t lost; /* failures so far, by arena; from the first on nothing is reserved */
+} oap_writeback;
 
 struct oap_pool {
   oap_arena arenas[OAP_MOST_ARENAS];
@@ -17,6 +29,7 @@ struct oap_pool {
   uint32_t shard_count;
   unsigned shard_shift; /* of the hash; its top bits choose the shard */
   oap_shard *shards;
+  oap_writeback writeback;
 
   pthread_mutex_t resizing; /* guards what follows */
   uint64_t part;            /* bytes in use of each shard's stripe in each arena */

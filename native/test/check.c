@@ -100,3 +100,27 @@ int chunk_put(oap_pool *pool, const oap_key *key, uint64_t bytes) {
   }
   return result;
 }
+
+bool check_mapping_has_flag(const void *address, const char *flag) {
+  FILE *smaps = fopen("/proc/self/smaps", "re");
+  CHECK(smaps != NULL);
+  char line[512];
+  bool inside = false, found = false;
+  while (fgets(line, sizeof(line), smaps) != NULL) {
+    unsigned long long start, end;
+    if (sscanf(line, "%llx-%llx ", &start, &end) == 2) {
+      inside = start <= (uintptr_t)address && (uintptr_t)address < end;
+    } else if (inside && strncmp(line, "VmFlags:", 8) == 0) {
+      found |= strstr(line, flag) != NULL;
+    }
+  }
+  CHECK(fclose(smaps) == 0);
+  return found;
+}
+
+FILE *check_file_of(const char *text) {
+  FILE *file = tmpfile();
+  CHECK(file != NULL && fputs(text, file) >= 0);
+  rewind(file);
+  return file;
+}

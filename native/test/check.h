@@ -77,6 +77,13 @@ bool check_is_memcheck(void);
 /* Under ThreadSanitizer, where what one thread does alone is slow and nothing is learned of it. */
 bool check_is_threadsan(void);
 
+/* Whether the VmFlags of /proc/self/smaps have this one, such as " dd", for the mapping of an
+ * address. */
+bool check_mapping_has_flag(const void *address, const char *flag);
+
+/* A file with such a content, to be read from its start. */
+FILE *check_file_of(const char *text);
+
 oap_key key_numbered(uint64_t file, uint32_t row_group, uint32_t column);
 void chunk_fill(const oap_key *key, const oap_chunk *chunk);
 bool chunk_is_right(const oap_key *key, const oap_chunk *chunk);

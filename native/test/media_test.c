@@ -1,10 +1,13 @@
 /* A pool on the medium that the machine has to offer: OAP_TEST_MEDIUM is dram (the default), node,
  * file, fsdax or devdax, OAP_TEST_PATH its directory or device, OAP_TEST_NODE its node. It is
  * filled many times over, resized, shown to lie where it was asked for, and the medium's own
- * refusals come. dev/pool-vm runs this on persistent memory and on several nodes. */
+ * refusals come. dev/pool-vm runs this on persistent memory and on several nodes. There
+ * OAP_TEST_FAULT says what is wrong with the medium: bad-blocks or lost-writes. */
 #include "check.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,24 +31,6 @@ static void fill_many_times(oap_pool *pool, uint64_t capacity, uint64_t seed) {
   }
   CHECK(hits > 0);
   CHECK_VALID(pool);
-}
-
-/* A line of /proc/self/smaps for the mapping of an address: whether its VmFlags have that one. */
-static bool mapping_has_flag(const void *address, const char *flag) {
-  FILE *smaps = fopen("/proc/self/smaps", "re");
-  CHECK(smaps != NULL);
-  char line[512];
-  bool inside = false, found = false;
-  while (fgets(line, sizeof(line), smaps) != NULL) {
-    unsigned long long start, end;
-    if (sscanf(line, "%llx-%llx ", &start, &end) == 2) {
-      inside = start <= (uintptr_t)address && (uintptr_t)address < end;
-    } else if (inside && strncmp(line, "VmFlags:", 8) == 0) {
-      found |= strstr(line, flag) != NULL;
-    }
-  }
-  CHECK(fclose(smaps) == 0);
-  return found;
 }
 
 static void lies_on_node(oap_pool *pool, unsigned node) {
@@ -73,6 +58,45 @@ static void other_process_is_refused(const oap_options *options) {
   CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+/* Whether a part of the pool is mapped elsewhere in its file than where it lies in the pool. */
+static bool has_moved_parts(const oap_pool *pool) {
+  unsigned char *data;
+  uint64_t bytes;
+  CHECK(oap_pool_window(pool, 0, &data, &bytes));
+  FILE *maps = fopen("/proc/self/maps", "re");
+  CHECK(maps != NULL);
+  char line[512];
+  bool moved = false;
+  while (fgets(line, sizeof(line), maps) != NULL) {
+    unsigned long long start, end, offset;
+    CHECK(sscanf(line, "%llx-%llx %*s %llx", &start, &end, &offset) == 3);
+    moved |= start >= (uintptr_t)data && start < (uintptr_t)data + bytes &&
+             offset != start - (uintptr_t)data;
+  }
+  CHECK(fclose(maps) == 0);
+  return moved;
+}
+
+/* Whether a device has nothing but zeros, as far as pools of this test can reach. */
+static bool is_erased(const oap_options *options) {
+  size_t bytes = OAP_MOST_GROWTH * CAPACITY;
+  int file = open(options->paths[0], O_RDWR | O_CLOEXEC);
+  CHECK(file >= 0);
+  const uint64_t *words = mmap(NULL, bytes, PROT_READ, MAP_SHARED, file, 0);
+  CHECK(words != MAP_FAILED);
+  bool erased = true;
+  for (size_t i = 0; i < bytes / sizeof(*words) && erased; i++) {
+    erased = words[i] == 0;
+  }
+  CHECK(munmap((void *)(uintptr_t)words, bytes) == 0 && close(file) == 0);
+  return erased;
+}
+
+static bool has_fault(const char *name) {
+  const char *fault = getenv("OAP_TEST_FAULT");
+  return fault != NULL && strcmp(fault, name) == 0;
+}
+
 static void use(oap_options options) {
   oap_pool *pool;
   int error = oap_pool_open(&options, &pool);
@@ -85,8 +109,12 @@ static void use(oap_options options) {
   oap_chunk chunk;
   CHECK(oap_pool_reserve(pool, &key, 1 << 20, &chunk) == 0);
   chunk_fill(&key, &chunk);
+  /* Faults that wait for the journal, MAP_SYNC, are of no use to a file without a name. */
+  CHECK(!check_mapping_has_flag(chunk.piece[0].data, " sf"));
+  CHECK(check_mapping_has_flag(chunk.piece[0].data, " dd")); /* in no core dump */
+  CHECK(check_mapping_has_flag(chunk.piece[0].data, " dc")); /* in no child */
   if (options.medium == OAP_FSDAX) {
-    CHECK(mapping_has_flag(chunk.piece[0].data, " sf")); /* faults are synchronous: MAP_SYNC */
+    CHECK(has_moved_parts(pool) == has_fault("bad-blocks"));
   }
   if (options.medium == OAP_NODE && !options.interleave) {
     lies_on_node(pool, (unsigned)__builtin_ctzll(options.nodes));
@@ -103,7 +131,47 @@ static void use(oap_options options) {
   fill_many_times(pool, options.capacity / 4, check_seed + 2);
   CHECK(oap_pool_retire(pool) == 0);
   CHECK_VALID(pool);
+  CHECK(options.medium != OAP_DEVDAX || is_erased(&options) == options.erase);
   CHECK(oap_pool_close(pool) == 0);
+}
+
+/* A disk that loses what is written to it: the pool learns of it, and is of no more use. */
+static void lose_writes(oap_options options) {
+  options.capacity = UINT64_C(300) << 20; /* more than the disk takes */
+  oap_pool *pool;
+  CHECK(oap_pool_open(&options, &pool) == 0);
+  int error = 0;
+  for (uint32_t i = 0; i < 70 && error == 0; i++) {
+    oap_key key = key_numbered(1, i, 0);
+    error = chunk_put(pool, &key, 4 << 20);
+  }
+  CHECK(error == 0 || error == -ESHUTDOWN);
+  sync();
+  oap_stats stats = {.lost_writes = 0};
+  for (int i = 0; i < 10000 && (stats.lost_writes == 0 || stats.chunks > 0); i++) {
+    usleep(1000);
+    oap_pool_stats(pool, &stats);
+  }
+  CHECK(stats.lost_writes > 0 && stats.chunks == 0);
+  oap_chunk chunk;
+  oap_key key = key_numbered(2, 0, 0);
+  CHECK(oap_pool_reserve(pool, &key, 1, &chunk) == -ESHUTDOWN);
+  CHECK_VALID(pool);
+  CHECK(oap_pool_close(pool) == 0);
+}
+
+/* All memory that a node has, of which a part is always taken. */
+static uint64_t bytes_of_node(unsigned node) {
+  char line[128];
+  snprintf(line, sizeof(line), "/sys/devices/system/node/node%u/meminfo", node);
+  FILE *file = fopen(line, "re");
+  CHECK(file != NULL);
+  unsigned long long kibibytes = 0;
+  while (kibibytes == 0 && fgets(line, sizeof(line), file) != NULL) {
+    sscanf(line, "Node %*u MemTotal: %llu", &kibibytes);
+  }
+  CHECK(fclose(file) == 0 && kibibytes > 0);
+  return kibibytes * 1024;
 }
 
 /* More than there is: refused at open, not by a signal later. */
@@ -113,13 +181,22 @@ static void too_much(oap_options options) {
   int error = oap_pool_open(&options, &pool);
   CHECK(options.path_count > 0 ? error == -ENOSPC : error == -ENOMEM || check_is_memcheck());
   CHECK(error != 0);
+  if (options.medium == OAP_NODE) {
+    options.capacity = bytes_of_node((unsigned)__builtin_ctzll(options.nodes));
+    CHECK(oap_pool_open(&options, &pool) == -ENOMEM);
+  }
 }
 
 int main(int argc, char **argv) {
   check_start(argc, argv);
   oap_options options = check_options(CAPACITY);
+  if (has_fault("lost-writes")) {
+    lose_writes(options);
+    return 0;
+  }
   use(options);
   too_much(options);
+  options.erase = options.medium == OAP_DEVDAX;
   options.shards = 4;
   use(options);
   if (options.medium == OAP_NODE) {

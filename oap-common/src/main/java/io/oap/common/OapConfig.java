@@ -110,7 +110,7 @@ public final class OapConfig {
           "spark.oap.pool.path",
           "list of paths",
           "",
-          "directories or devices, separated by commas, or nothing",
+          "at most 16 directories or devices, separated by commas, or nothing",
           Scope.STATIC,
           "0.1.0",
           "Directories in which each executor keeps its pool, one unnamed file in each, of equal "
@@ -153,6 +153,18 @@ public final class OapConfig {
               + "spark.oap.pool.medium=dram or node, so that no task waits for the system to find "
               + "and clear it. Otherwise memory is taken as it is first used.");
 
+  public static final ConfigEntry<Boolean> POOL_ERASE =
+      bool(
+          "spark.oap.pool.erase",
+          false,
+          Scope.STATIC,
+          "Whether the devices of spark.oap.pool.medium=devdax are overwritten with zeros when the "
+              + "pool is opened and when it is closed, so that no data of users stays on them. A "
+              + "device keeps what was written to it, and shows it to whoever may open it. Opening "
+              + "and closing then take as long as writing eight times the pool's size, or the whole "
+              + "device. What an executor leaves that is killed is overwritten when the next one "
+              + "opens the device.");
+
   public static final ConfigEntry<String> POOL_POLICY =
       choice(
           "spark.oap.pool.policy",
@@ -178,6 +190,7 @@ public final class OapConfig {
           POOL_MEDIUM,
           POOL_NODES,
           POOL_PREFAULT,
+          POOL_ERASE,
           POOL_POLICY);
 
   private OapConfig() {}

@@ -63,6 +63,7 @@ class OapConfigTest {
     assertEquals("", OapConfig.POOL_PATH.get(key -> null));
     assertEquals("auto", OapConfig.POOL_MEDIUM.get(key -> null));
     assertEquals("", OapConfig.POOL_NODES.get(key -> null));
+    assertEquals(false, OapConfig.POOL_ERASE.get(key -> null));
     assertEquals("s3fifo", OapConfig.POOL_POLICY.get(key -> null));
   }
 

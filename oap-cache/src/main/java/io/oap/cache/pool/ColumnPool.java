@@ -11,6 +11,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A fixed amount of off-heap memory that holds column chunks; the Java face of
@@ -33,13 +36,18 @@ public final class ColumnPool implements AutoCloseable {
 
   private static final Cleaner CLEANER = Cleaner.create();
 
+  private static final Logger LOG = LoggerFactory.getLogger(ColumnPool.class);
+
   private final long pool;
+  private final String place;
   private final ByteBuffer[] windows;
   private final ByteBuffer[] readOnlyWindows;
+  private final AtomicBoolean toldOfLostWrites = new AtomicBoolean();
   private volatile boolean closed;
 
-  private ColumnPool(long pool) {
+  private ColumnPool(long pool, String place) {
     this.pool = pool;
+    this.place = place;
     List<ByteBuffer> list = new ArrayList<>();
     for (ByteBuffer w = NativePool.window(pool, 0); w != null; ) {
       list.add(w);
@@ -65,22 +73,25 @@ public final class ColumnPool implements AutoCloseable {
         -NativePool.open(
             options.capacityBytes(),
             options.medium().ordinal(),
-            paths.toString().getBytes(Charset.forName(fileNameEncoding())),
+            paths
+                .toString()
+                .getBytes(Charset.forName(System.getProperty("sun.jnu.encoding", "UTF-8"))),
             options.paths().size(),
             options.nodes(),
             options.interleaved(),
             options.prefaulted(),
+            options.erased(),
             options.policy(),
             options.shards(),
             pool);
     if (error != 0) {
       throw new PoolException(error, OpenFault.text(options, error));
     }
-    return new ColumnPool(pool[0]);
-  }
-
-  private static String fileNameEncoding() {
-    return System.getProperty("sun.jnu.encoding", "UTF-8");
+    ColumnPool opened = new ColumnPool(pool[0], options.place());
+    if (options.erased() && options.medium() == Medium.DEVDAX) {
+      Runtime.getRuntime().addShutdownHook(new Thread(opened::closeAtExit, "oap-erase"));
+    }
+    return opened;
   }
 
   /**
@@ -96,21 +107,8 @@ public final class ColumnPool implements AutoCloseable {
   public void resize(long bytes) throws PoolException {
     int error = -NativePool.resize(pool, bytes);
     Reference.reachabilityFence(this);
-    String advice =
-        switch (error) {
-          case 0 -> null;
-          case Errno.EINVAL -> "that is less than 64 KiB in each of its parts";
-          case Errno.EFBIG ->
-              "a pool grows to eight times what it was opened with, and no further than its"
-                  + " devices, file systems and address space go; open one of that size instead";
-          case Errno.ENOSPC -> "there is no room for it on a path";
-          case Errno.ENOMEM -> "there is not that much memory";
-          case Errno.ESHUTDOWN -> "it is closed";
-          default -> "the system refused it";
-        };
-    if (advice != null) {
-      throw new PoolException(
-          error, "Cannot resize the pool to " + bytes + " bytes: " + advice + reason(error));
+    if (error != 0) {
+      throw new PoolException(error, OpenFault.resizeText(bytes, error));
     }
   }
 
@@ -128,7 +126,7 @@ public final class ColumnPool implements AutoCloseable {
     return reserve(key, bytes, true);
   }
 
-  /** The same in room that is free: nothing is ever evicted for it. */
+  /** Asks for room that is free: nothing is ever evicted for it. */
   public Reservation reserveFree(ChunkKey key, long bytes) {
     return reserve(key, bytes, false);
   }
@@ -157,7 +155,11 @@ public final class ColumnPool implements AutoCloseable {
       case Errno.EEXIST -> new Reservation(Reservation.Outcome.PRESENT);
       case Errno.EINPROGRESS -> new Reservation(Reservation.Outcome.LOADING);
       case Errno.EFBIG -> new Reservation(Reservation.Outcome.TOO_LARGE);
-      case Errno.ENOSPC, Errno.ESHUTDOWN -> new Reservation(Reservation.Outcome.NO_ROOM);
+      case Errno.ENOSPC -> new Reservation(Reservation.Outcome.NO_ROOM);
+      case Errno.ESHUTDOWN -> {
+        warnOfLostWrites();
+        yield new Reservation(Reservation.Outcome.NO_ROOM);
+      }
       default -> throw fault("reserve", error);
     };
   }
@@ -276,14 +278,7 @@ public final class ColumnPool implements AutoCloseable {
       found = NativePool.snapshot(pool, address + Long.BYTES, room, address);
     } while (found > room);
     Reference.reachabilityFence(this);
-    long version = memory.getLong();
-    List<PoolSnapshot.HeldKey> chunks = new ArrayList<>();
-    for (long i = 0; i < found; i++) {
-      FileId file = new FileId(memory.getLong(), memory.getLong());
-      ChunkKey key = new ChunkKey(file, memory.getInt(), memory.getInt(), memory.getLong());
-      chunks.add(new PoolSnapshot.HeldKey(key, memory.getLong()));
-    }
-    return new PoolSnapshot(version, chunks);
+    return PoolSnapshot.read(memory, found);
   }
 
   /**
@@ -321,6 +316,25 @@ public final class ColumnPool implements AutoCloseable {
       throw fault("close", error);
     }
     closed = true;
+  }
+
+  /** Once; a pool that is closed meanwhile refuses for that reason. */
+  private void warnOfLostWrites() {
+    if (stats().lostWrites() > 0 && toldOfLostWrites.compareAndSet(false, true)) {
+      LOG.warn(
+          "A disk has lost what was written to the pool in {}. The column cache has dropped all and"
+              + " takes nothing more in this process; queries read files as Spark alone does.",
+          place);
+    }
+  }
+
+  /** What is in use cannot be erased; the next pool on the device does that. */
+  private void closeAtExit() {
+    try {
+      close();
+    } catch (PoolException e) {
+      LOG.warn("The devices of the pool in {} are not erased: {}", place, e.getMessage());
+    }
   }
 
   ByteBuffer[] windows() {

@@ -4,6 +4,7 @@ package io.oap.cache.pool;
 final class Errno {
   static final int EPERM = 1;
   static final int ENOENT = 2;
+  static final int EIO = 5;
   static final int ENOMEM = 12;
   static final int EACCES = 13;
   static final int EBUSY = 16;

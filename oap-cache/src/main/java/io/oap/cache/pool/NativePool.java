@@ -25,6 +25,7 @@ final class NativePool {
       long nodes,
       boolean interleaved,
       boolean prefaulted,
+      boolean erased,
       String policy,
       int shards,
       long[] out);

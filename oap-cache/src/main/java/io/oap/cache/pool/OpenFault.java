@@ -1,6 +1,6 @@
 package io.oap.cache.pool;
 
-/** Why a pool could not be opened, in words for the person who configured it. */
+/** Why a pool could not be opened or resized, in words for the person who configured it. */
 final class OpenFault {
   private OpenFault() {}
 
@@ -9,7 +9,10 @@ final class OpenFault {
     String advice =
         switch (error) {
           case Errno.ENOSPC -> "there is no room for it; choose a smaller size or another path";
-          case Errno.ENOMEM -> "there is not that much memory; choose a smaller size";
+          case Errno.ENOMEM ->
+              options.medium() == Medium.NODE
+                  ? "a node has not that much memory free; choose a smaller size or more nodes"
+                  : "there is not that much memory; choose a smaller size";
           case Errno.EINVAL ->
               options.medium() == Medium.NODE
                   ? "a node does not exist or has no memory, or the size is below 64 KiB on each"
@@ -18,7 +21,13 @@ final class OpenFault {
           case Errno.ENOTDIR, Errno.ENOENT ->
               "each path must be a directory (for devdax, a device) that exists";
           case Errno.EOPNOTSUPP ->
-              "it is no DAX file system; mount one with dax, or use the medium file";
+              options.medium() == Medium.FSDAX
+                  ? "it is no DAX file system; mount one with dax, or use the medium file"
+                  : "its file system writes every block anew, so that no room can be reserved on it;"
+                      + " choose a path on another, such as ext4 or xfs";
+          case Errno.EIO ->
+              "the persistent memory has bad blocks that cannot be left out; clear them (ndctl"
+                  + " clear-errors), or, for devdax, let this user read the device's address";
           case Errno.ENODEV -> "each path must be a DAX device such as /dev/dax0.0";
           case Errno.EBUSY ->
               "another pool, of this process or another, lies on one of the devices; give each"
@@ -34,5 +43,21 @@ final class OpenFault {
         + ": "
         + advice
         + ColumnPool.reason(error);
+  }
+
+  /** Says why the pool stays as it is. */
+  static String resizeText(long bytes, int error) {
+    String advice =
+        switch (error) {
+          case Errno.EINVAL -> "that is less than 64 KiB in each of its parts";
+          case Errno.EFBIG ->
+              "a pool grows to eight times what it was opened with, and no further than its"
+                  + " devices, file systems and address space go; open one of that size instead";
+          case Errno.ENOSPC -> "there is no room for it on a path";
+          case Errno.ENOMEM -> "there is not that much memory, or not on its nodes";
+          case Errno.ESHUTDOWN -> "it is closed";
+          default -> "the system refused it";
+        };
+    return "Cannot resize the pool to " + bytes + " bytes: " + advice + ColumnPool.reason(error);
   }
 }

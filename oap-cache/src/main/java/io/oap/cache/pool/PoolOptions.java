@@ -24,6 +24,9 @@ import java.util.stream.Collectors;
  *     placing a part on each
  * @param prefaulted whether a thread touches all memory in the background ({@link Medium#DRAM},
  *     {@link Medium#NODE}); else it comes as it is first used
+ * @param erased whether devices ({@link Medium#DEVDAX}) are overwritten with zeros when the pool is
+ *     opened and when it is closed, also when the JVM ends in order; that takes as long as writing
+ *     them
  * @param policy which chunks are evicted: "s3fifo" (the default, also for null), "generations" or
  *     "lru"
  * @param shards independent parts, a power of two, or 0 to choose by capacity
@@ -35,8 +38,12 @@ public record PoolOptions(
     long nodes,
     boolean interleaved,
     boolean prefaulted,
+    boolean erased,
     String policy,
     int shards) {
+
+  /** As in native/include/oap_pool.h. */
+  private static final int MOST_PATHS = 16;
 
   private static final String INTERLEAVE = "interleave:";
 
@@ -51,12 +58,20 @@ public record PoolOptions(
               ? "a pool on " + medium + " needs a path"
               : "a pool on " + medium + " has no path, got " + paths);
     }
+    if (paths.size() > MOST_PATHS) {
+      throw new IllegalArgumentException(
+          OapConfig.POOL_PATH.key()
+              + ": a pool has at most "
+              + MOST_PATHS
+              + " paths, got "
+              + paths.size());
+    }
     paths = List.copyOf(paths);
   }
 
   /** A pool in anonymous memory. */
   public static PoolOptions anonymous(long capacityBytes) {
-    return new PoolOptions(capacityBytes, Medium.DRAM, List.of(), 0, false, false, null, 0);
+    return new PoolOptions(capacityBytes, Medium.DRAM, List.of(), 0, false, false, false, null, 0);
   }
 
   /** A pool in an unnamed file of this directory. */
@@ -66,30 +81,37 @@ public record PoolOptions(
 
   /** A pool in directories or on devices. */
   public static PoolOptions onPaths(long capacityBytes, Medium medium, List<Path> paths) {
-    return new PoolOptions(capacityBytes, medium, paths, 0, false, false, null, 0);
+    return new PoolOptions(capacityBytes, medium, paths, 0, false, false, false, null, 0);
   }
 
   /** A pool on memory nodes. */
   public static PoolOptions onNodes(long capacityBytes, long nodes, boolean interleaved) {
     return new PoolOptions(
-        capacityBytes, Medium.NODE, List.of(), nodes, interleaved, false, null, 0);
+        capacityBytes, Medium.NODE, List.of(), nodes, interleaved, false, false, null, 0);
   }
 
   /** The same, touched in the background. */
   public PoolOptions withPrefault() {
-    return new PoolOptions(capacityBytes, medium, paths, nodes, interleaved, true, policy, shards);
+    return new PoolOptions(
+        capacityBytes, medium, paths, nodes, interleaved, true, erased, policy, shards);
+  }
+
+  /** The same, leaving nothing on its devices. */
+  public PoolOptions withErasure() {
+    return new PoolOptions(
+        capacityBytes, medium, paths, nodes, interleaved, prefaulted, true, policy, shards);
   }
 
   /** The same with another policy. */
   public PoolOptions withPolicy(String name) {
     return new PoolOptions(
-        capacityBytes, medium, paths, nodes, interleaved, prefaulted, name, shards);
+        capacityBytes, medium, paths, nodes, interleaved, prefaulted, erased, name, shards);
   }
 
   /** The same with so many shards. */
   public PoolOptions withShards(int count) {
     return new PoolOptions(
-        capacityBytes, medium, paths, nodes, interleaved, prefaulted, policy, count);
+        capacityBytes, medium, paths, nodes, interleaved, prefaulted, erased, policy, count);
   }
 
   /**
@@ -127,6 +149,7 @@ public record PoolOptions(
         nodeBits(interleaved ? nodes.substring(INTERLEAVE.length()) : nodes),
         interleaved,
         OapConfig.POOL_PREFAULT.get(lookup),
+        OapConfig.POOL_ERASE.get(lookup),
         OapConfig.POOL_POLICY.get(lookup),
         0);
   }

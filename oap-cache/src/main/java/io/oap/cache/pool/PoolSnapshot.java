@@ -1,6 +1,9 @@
 package io.oap.cache.pool;
 
 import io.oap.common.ChunkKey;
+import io.oap.common.FileId;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -22,5 +25,17 @@ public record PoolSnapshot(long version, List<HeldKey> chunks) {
 
   public PoolSnapshot {
     chunks = List.copyOf(chunks);
+  }
+
+  /** Reads a version and so many C structures oap_held. */
+  static PoolSnapshot read(ByteBuffer memory, long count) {
+    long version = memory.getLong();
+    List<HeldKey> chunks = new ArrayList<>();
+    for (long i = 0; i < count; i++) {
+      FileId file = new FileId(memory.getLong(), memory.getLong());
+      ChunkKey key = new ChunkKey(file, memory.getInt(), memory.getInt(), memory.getLong());
+      chunks.add(new HeldKey(key, memory.getLong()));
+    }
+    return new PoolSnapshot(version, chunks);
   }
 }

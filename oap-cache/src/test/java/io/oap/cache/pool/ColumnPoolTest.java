@@ -352,10 +352,21 @@ class ColumnPoolTest {
     assertEquals(
         PoolOptions.onNodes(1L << 30, 5, true).withPolicy("s3fifo").withPrefault(),
         PoolOptions.of(nodes::get));
+    Map<String, String> device =
+        Map.of(
+            "spark.oap.pool.medium", "devdax",
+            "spark.oap.pool.path", "/dev/dax0.0",
+            "spark.oap.pool.erase", "true");
+    assertEquals(
+        PoolOptions.onPaths(1L << 30, Medium.DEVDAX, List.of(Path.of("/dev/dax0.0")))
+            .withPolicy("s3fifo")
+            .withErasure(),
+        PoolOptions.of(device::get));
     for (Map<String, String> wrong :
         List.of(
             Map.of("spark.oap.pool.medium", "fsdax"),
             Map.of("spark.oap.pool.medium", "dram", "spark.oap.pool.path", "/a"),
+            Map.of("spark.oap.pool.path", "/a" + ",/b".repeat(16)),
             Map.of("spark.oap.pool.medium", "node", "spark.oap.pool.nodes", "64"))) {
       IllegalArgumentException e =
           assertThrows(IllegalArgumentException.class, () -> PoolOptions.of(wrong::get));

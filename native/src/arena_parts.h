@@ -1,0 +1,51 @@
+/* What the kinds of arenas are made of: for arena.c, and each implemented in the file it names. */
+#ifndef OAP_ARENA_PARTS_H
+#define OAP_ARENA_PARTS_H
+
+#include "arena.h"
+
+#define OAP_HUGE_PAGE (UINT64_C(2) << 20)
+
+/* ---- arena_memory.c ---- */
+
+/* Address space that starts at a multiple of OAP_HUGE_PAGE. 0 or -errno. */
+int oap_memory_reserve(uint64_t bytes, int protection, void **data);
+
+/* Memory for from..to of a stripe that starts at offset, as oap_arena_commit. All three are rounded
+ * up to huge pages, which the stripe has addresses for. 0 or -errno. */
+int oap_memory_commit(oap_arena *arena, uint64_t offset, uint64_t from, uint64_t ever, uint64_t to);
+
+/* Whether the system, and the arena's nodes, can give so many more bytes. 0 or -ENOMEM. */
+int oap_memory_has_room(const oap_arena *arena, uint64_t bytes);
+
+/* As oap_arena_touch. */
+void oap_memory_touch(const oap_arena *arena, uint64_t offset, uint64_t bytes);
+
+/* The i-th of the nodes; own node first, the others in order. */
+uint64_t oap_node_numbered(uint64_t nodes, uint64_t own, uint32_t i);
+
+/* ---- arena_file.c ---- */
+
+/* Opens and maps an unnamed file of so many bytes in a directory. None of them takes disk space
+ * yet, but there is room for `least`. 0 or -errno. */
+int oap_file_map(const char *directory, bool must_be_dax, uint64_t least, uint64_t bytes,
+                 void **data, int *file);
+
+/* Disk space for a range of the arena, which lies on no bad block of persistent memory. 0 or
+ * -errno. */
+int oap_file_commit(oap_arena *arena, uint64_t offset, uint64_t bytes);
+
+/* How often, in milliseconds, to ask whether what was written to a file has been lost on its way to
+ * a disk; 0: it does not go to one. */
+unsigned oap_file_ask_every_ms(int file);
+
+/* Whether the file system of a file has so many bytes to give. 0 or -errno. */
+int oap_file_has_room(int file, uint64_t bytes);
+
+/* ---- arena_device.c ---- */
+
+/* Opens, locks and maps a device, except its bad blocks. *bytes is how many are wanted; there may
+ * be fewer, but not fewer than `least`. 0 or -errno. */
+int oap_device_map(const char *path, uint64_t least, uint64_t *bytes, void **data, int *file);
+
+#endif
