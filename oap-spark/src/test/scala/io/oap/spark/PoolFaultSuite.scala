@@ -155,6 +155,19 @@ class PoolFaultSuite extends AnyFunSuite with BeforeAndAfterAll {
       "spark.oap.pool.size" -> (store.getTotalSpace + (1L << 30)).toString)
     assertOff(here(settings))(memory.toString, "no room")
   }
+
+  test("memory node without so much memory") {
+    val meminfo = Path.of("/sys/devices/system/node/node0/meminfo")
+    assume(Files.isReadable(meminfo), "this system does not tell of memory nodes")
+    // All that it has; a part of it is always taken.
+    val total = Files.readAllLines(meminfo).asScala
+      .collectFirst { case s"${_}MemTotal:$kibibytes kB" => kibibytes.trim.toLong << 10 }
+    val settings = Seq(
+      "spark.oap.pool.medium" -> "node",
+      "spark.oap.pool.nodes" -> "0",
+      "spark.oap.pool.size" -> total.get.toString)
+    assertOff(here(settings))("memory of nodes 0", "a node has not that much memory free")
+  }
 }
 
 /** Writes a table and reads it twice; fails when the rows are wrong. */
