@@ -91,8 +91,8 @@ typedef struct oap_options {
                     pool grows by, so that no load waits for the system to find and clear it. Else
                     it comes, and is resident, as it is first used. Pages that are not bound lie on
                     the node of the thread that touches them. */
-  bool erase;    /* OAP_DEVDAX: the part of each device that the pool may grow to becomes zero when it
-                    is opened and when it is retired or closed. Takes as long as writing it does */
+  bool erase; /* OAP_DEVDAX: the part of each device that the pool may grow to becomes zero when it
+                 is opened and when it is retired or closed. Takes as long as writing it does */
   const char *policy; /* "s3fifo", "generations" or "lru"; NULL: the first */
   uint32_t shards;    /* independent parts, a power of two; 0: chosen by capacity */
 } oap_options;
@@ -133,10 +133,11 @@ const char *oap_pool_version(void);
  * options that contradict each other; ENOTDIR: a path is no directory; EOPNOTSUPP: it is not on a
  * DAX file system, or, for OAP_FILE, on one that writes each block anew (ZFS), where no room can be
  * reserved; EIO: persistent memory has bad blocks that cannot be left out, since only root may know
- * where they lie or the file system has nothing else to give; ENODEV: it is no DAX device; EBUSY: another pool, of this process or another,
- * lies on the device; ENOSPC: no room there for its whole part; ENOMEM: not so much memory, or not
- * on its nodes, where what is free and what files have in the page cache counts; EMFILE, ENOENT, EACCES, ...
- * as the system gave them. *out is written only on success. */
+ * where they lie or the file system has nothing else to give; ENODEV: it is no DAX device; EBUSY:
+ * another pool, of this process or another, lies on the device; ENOSPC: no room there for its whole
+ * part; ENOMEM: not so much memory, or not on its nodes, where what is free and what files have in
+ * the page cache counts; EMFILE, ENOENT, EACCES, ... as the system gave them. *out is written only
+ * on success. */
 int oap_pool_open(const oap_options *options, oap_pool **out);
 
 /* Empties the pool for good and gives its memory back, while other threads may still be in it: from

@@ -55,8 +55,8 @@ static int sample(const oap_pool *pool, uint32_t first, uint32_t arenas, page_sa
  * start. */
 static uint64_t untouched_bytes(const oap_pool *pool, uint32_t arena) {
   page_samples samples;
-  if (pool->arenas[arena].medium != OAP_NODE ||
-      atomic_load(&pool->arenas[arena].has_huge_pages) || sample(pool, arena, 1, &samples) != 0) {
+  if (pool->arenas[arena].medium != OAP_NODE || atomic_load(&pool->arenas[arena].has_huge_pages) ||
+      sample(pool, arena, 1, &samples) != 0) {
     return 0;
   }
   uint64_t untouched = 0;
