@@ -20,7 +20,15 @@ class WatchedFileSystem extends RawLocalFileSystem {
 
   override def listStatus(path: Path): Array[FileStatus] = {
     WatchedFileSystem.run(WatchedFileSystem.beforeList, path)
-    super.listStatus(path)
+    // Without the owner, whom Hadoop would look up under the scheme "file" only.
+    super.listStatus(path).map(file =>
+      new FileStatus(
+        file.getLen,
+        file.isDirectory,
+        file.getReplication.toInt,
+        file.getBlockSize,
+        file.getModificationTime,
+        file.getPath))
   }
 }
 

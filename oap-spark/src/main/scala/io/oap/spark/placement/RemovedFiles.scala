@@ -9,16 +9,20 @@ import com.google.common.cache.{Cache, CacheBuilder}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.internal.Logging
+import org.apache.spark.sql.SaveMode
 import org.apache.spark.sql.catalyst.TableIdentifier
-import org.apache.spark.sql.catalyst.catalog.CatalogTable
-import org.apache.spark.sql.catalyst.plans.logical.{Command, LogicalPlan}
+import org.apache.spark.sql.catalyst.catalog.{CatalogTable, ExternalCatalogUtils}
+import org.apache.spark.sql.catalyst.plans.logical.{AppendData, Command, LogicalPlan}
 import org.apache.spark.sql.connector.catalog.Identifier
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.command.{
+  AlterTableAddPartitionCommand,
+  AlterTableSetPropertiesCommand,
   AnalyzeColumnCommand,
   AnalyzePartitionCommand,
   AnalyzeTableCommand
 }
+import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand
 
 import io.oap.common.FileIdentity
 
@@ -27,9 +31,10 @@ import io.oap.common.FileIdentity
  * and has the executors drop the chunks of files that are gone. Without it those would be right
  * still, since nobody asks for them, but lie in the pools until others push them out.
  *
- * What a command does is not looked at, only which tables and paths it names: their folders are
- * listed once it has ended, and what is not found there is forgotten. A listing happens on one
- * thread in the background; while it is behind, further commands are let go.
+ * Of a command it counts which tables and paths it names: their folders are listed once it has
+ * ended, and what is not found there is forgotten. Commands that say of themselves that they only
+ * add, as INSERT INTO does, are passed over. A listing happens on one thread in the background;
+ * while it is behind, further commands are let go.
  *
  * @param forget tells all executors that of the files under a path only those are left
  */
@@ -60,17 +65,38 @@ private[spark] final class RemovedFiles(forget: ForgetFiles => Unit) extends Log
   }
 
   private def commandsOf(plan: LogicalPlan): Seq[Command] = plan.collect {
-    case command: Command if command.output.isEmpty && !isOfStatistics(command) => command
+    case command: Command if command.output.isEmpty && !leavesFiles(command) => command
   }
 
-  private def isOfStatistics(command: Command): Boolean = command match {
+  /** Whether a command removes no file: it writes beside those there are, or no files at all. */
+  private def leavesFiles(command: Command): Boolean = command match {
     case _: AnalyzeTableCommand | _: AnalyzeColumnCommand | _: AnalyzePartitionCommand => true
+    case _: AlterTableAddPartitionCommand | _: AlterTableSetPropertiesCommand => true
+    case _: AppendData => true
+    case fields: Product =>
+      fields.productElementNames.zip(fields.productIterator).exists {
+        case ("mode", mode: SaveMode) => mode != SaveMode.Overwrite
+        case ("overwrite" | "isOverwrite", overwrites: Boolean) => !overwrites
+        case _ => false
+      }
     case _ => false
   }
 
-  private def named(command: Command): Seq[String] =
-    (command +: command.children).collect { case node: Product => node }
-      .flatMap(_.productIterator.flatMap(folder))
+  private def named(command: Command): Seq[String] = command match {
+    case insert: InsertIntoHadoopFsRelationCommand => Seq(partitionOf(insert))
+    case _ =>
+      (command +: command.children).collect { case node: Product => node }
+        .flatMap(_.productIterator.flatMap(folder))
+  }
+
+  /** The folder that an INSERT OVERWRITE replaces, as far as it names values of partitions. */
+  private def partitionOf(insert: InsertIntoHadoopFsRelationCommand): String =
+    insert.partitionColumns.map(_.name).map(name => name -> insert.staticPartitions.get(name))
+      .takeWhile(_._2.isDefined)
+      .foldLeft(insert.outputPath) { case (parent, (name, value)) =>
+        new Path(parent, ExternalCatalogUtils.getPartitionPathString(name, value.get))
+      }
+      .toString
 
   private def folder(part: Any): Option[String] = part match {
     case path: Path => Some(path.toString)

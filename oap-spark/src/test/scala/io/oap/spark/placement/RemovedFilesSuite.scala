@@ -2,6 +2,9 @@ package io.oap.spark.placement
 
 import java.io.FileNotFoundException
 
+import scala.collection.mutable.ArrayBuffer
+
+import org.apache.hadoop.fs.Path
 import org.scalatest.concurrent.Eventually
 import org.scalatest.time.{Millis, Seconds, Span}
 
@@ -87,7 +90,7 @@ class RemovedFilesSuite extends CacheSuite with Eventually {
 
   test("a listing that breaks off frees nothing") {
     val at = path("busy")
-    spark.range(1000).write.parquet(s"watched:$at")
+    spark.range(1000).selectExpr("id", "1 AS p").write.partitionBy("p").parquet(s"watched:$at")
     spark.read.parquet(s"watched:$at").collect()
     val before = heldOf(at, "watched")
     assert(before > 0)
@@ -99,9 +102,70 @@ class RemovedFilesSuite extends CacheSuite with Eventually {
         throw new FileNotFoundException(path.toString)
       }
     try {
-      spark.range(10).write.mode("append").parquet(s"watched:$at")
+      withConf("spark.sql.sources.partitionOverwriteMode" -> "dynamic") {
+        spark.range(10).selectExpr("id", "2 AS p").write.partitionBy("p").mode("overwrite")
+          .parquet(s"watched:$at")
+      }
       awaitForgetting()
     } finally WatchedFileSystem.beforeList = _ => ()
     assert(isListed && heldOf(at, "watched") === before)
+  }
+
+  /** Folders that are listed to find removed files, while the body runs and just after. */
+  private def listed(body: => Unit): Seq[Path] = {
+    val folders = ArrayBuffer.empty[Path]
+    WatchedFileSystem.beforeLists(path =>
+      if (Thread.currentThread.getName == "oap-removed-files") {
+        folders.synchronized(folders += path)
+      }) {
+      body
+      awaitForgetting()
+    }
+    folders.toSeq
+  }
+
+  private def makeWatched(name: String): Unit = {
+    val at = path(s"elsewhere/$name")
+    spark.sql(s"CREATE TABLE $name (id BIGINT, p INT) USING parquet PARTITIONED BY (p) " +
+      s"LOCATION 'watched:$at'")
+    spark.sql(s"INSERT INTO $name SELECT id, cast(id % 3 as int) FROM range(1000)")
+    spark.table(name).collect()
+  }
+
+  for ((what, command) <- Seq(
+      "INSERT INTO" -> "INSERT INTO grown SELECT 1L, 1",
+      "INSERT INTO a partition" -> "INSERT INTO grown PARTITION (p = 2) SELECT 1L",
+      "a partition that is added" -> "ALTER TABLE grown ADD PARTITION (p = 7)",
+      "a property that is set" -> "ALTER TABLE grown SET TBLPROPERTIES ('a' = 'b')"
+    )) {
+    test(s"$what lists nothing") {
+      makeWatched("grown")
+      try assert(listed(spark.sql(command)) === Nil)
+      finally spark.sql("DROP TABLE grown")
+    }
+  }
+
+  test("a path or table that is appended to by a DataFrame lists nothing") {
+    val at = s"watched:${path("more")}"
+    makeWatched("appended")
+    try {
+      assert(listed {
+        spark.range(10).write.parquet(at)
+        spark.range(10).write.mode("append").parquet(at)
+        spark.sql("SELECT 1L AS id, 1 AS p").write.insertInto("appended")
+      } === Nil)
+    } finally spark.sql("DROP TABLE appended")
+  }
+
+  test("INSERT OVERWRITE of a partition lists that partition and no other") {
+    makeWatched("onePart")
+    try {
+      val kept = heldOf(path("elsewhere/onePart") + "/p=1", "watched")
+      assert(kept > 0)
+      val folders = listed(spark.sql("INSERT OVERWRITE onePart PARTITION (p = 0) SELECT 1L"))
+      assert(folders.nonEmpty && folders.forall(_.toString.contains("/p=0")), folders)
+      assert(heldOf(path("elsewhere/onePart") + "/p=0", "watched") === 0)
+      assert(heldOf(path("elsewhere/onePart") + "/p=1", "watched") === kept)
+    } finally spark.sql("DROP TABLE onePart")
   }
 }
