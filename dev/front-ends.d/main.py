@@ -2,7 +2,8 @@
 
 Each front end is started with one jar and one line of configuration, and makes a table, reads it
 twice, looks at oap.system, clears the table and looks again; what comes back is checked. The Thrift
-server has two users at once, of whom one has the cache switched off.
+server has three users at once, of whom one has the cache switched off and one has no rights in
+Spark's access lists; so has one of two of Spark Connect.
 
   dev/front-ends                                       tries all
   dev/front-ends --start spark-sql -e "SHOW TABLES"    starts one, with further arguments of its own
@@ -38,6 +39,8 @@ PROGRAMS = {
     "thrift-server": THRIFT_SERVER,
     "connect": CONNECT_SERVER,
 }
+# Who may do what in a server.
+ACCESS_LISTS = ["spark.acls.enable=true", "spark.modify.acls=ann", "spark.ui.view.acls=ann,bob"]
 # Those that go to a server: the cache is there, not here.
 CLIENTS = ["beeline", "connect-client"]
 
@@ -83,7 +86,7 @@ class Session:
                 command, cwd=self.folder, env=environment, stdin=stdin, stdout=output,
                 stderr=subprocess.STDOUT, start_new_session=True)
 
-    def finish(self, process, log):
+    def finish(self, process, log, may_fail=False):
         """Waits for a client and returns what it printed."""
         try:
             status = process.wait(PATIENCE_SECONDS)
@@ -91,12 +94,12 @@ class Session:
             raise Failure(f"it does not end: {self.folder / log}") from None
         finally:
             stop(process)
-        if status:
+        if status and not may_fail:
             raise Failure(f"it ends with status {status}: {self.folder / log}")
         return (self.folder / log).read_text(encoding="utf-8", errors="replace")
 
-    def check(self, process, log, expected=None, unwanted=()):
-        output = self.finish(process, log)
+    def check(self, process, log, expected=None, unwanted=(), may_fail=False):
+        output = self.finish(process, log, may_fail)
         lacks = statements.missing(output, expected or statements.EXPECTED_ON, unwanted)
         if lacks:
             raise Failure(f"{', '.join(lacks)} in {self.folder / log}")
@@ -138,6 +141,22 @@ def python_script(builder, *more):
     ])
 
 
+def refused_script(builder):
+    return "\n".join([
+        "from pyspark.sql import SparkSession",
+        f"spark = SparkSession.builder{builder}.getOrCreate()",
+        f"for text in {statements.FORBIDDEN!r}:",
+        # Spark Connect's client may also only ask for the schema of a statement.
+        "    for ask in (lambda: spark.sql(text).schema, lambda: spark.sql(text).collect()):",
+        "        try:",
+        "            print(ask())",
+        "        except Exception as error:",
+        "            print(error)",
+        "spark.stop()",
+        "",
+    ])
+
+
 def pyspark(session):
     script = session.write("script.py", python_script("", *statements.PYTHON_FUNCTION))
     session.check(
@@ -168,20 +187,25 @@ def thrift_server(session):
         session.spark(
             *THRIFT_SERVER, "spark-internal",
             "--hiveconf", f"hive.server2.thrift.port={port}",
-            "--hiveconf", "hive.server2.thrift.bind.host=127.0.0.1"),
+            "--hiveconf", "hive.server2.thrift.bind.host=127.0.0.1", conf=ACCESS_LISTS),
         "server.log")
     try:
         wait_for(port, server)
-        users = {"ann": statements.on("t"), "bob": statements.off("u")}
+        users = {
+            "ann": statements.on("t"), "bob": statements.off("u"), "eve": statements.FORBIDDEN}
         running = {}
         for user, texts in users.items():
             script = session.write(f"{user}.sql", ";\n".join(texts) + ";\n")
             beeline = [f"{session.options.spark_home}/bin/beeline", "-n", user,
                        "-u", f"jdbc:hive2://127.0.0.1:{port}", "-f", script]
+            if texts is statements.FORBIDDEN:
+                beeline.append("--force=true")
             running[user] = session.start(beeline, f"{user}.log")
         try:
             session.check(running["ann"], "ann.log")
             session.check(running["bob"], "bob.log", statements.EXPECTED_OFF, [statements.CACHED])
+            session.check(
+                running["eve"], "eve.log", statements.EXPECTED_FORBIDDEN, may_fail=True)
         finally:
             for beeline in running.values():
                 stop(beeline)
@@ -196,12 +220,17 @@ def connect(session):
         session.spark(
             *CONNECT_SERVER, "spark-internal",
             conf=[f"spark.connect.grpc.binding.port={port}",
-                  "spark.connect.grpc.binding.address=127.0.0.1"]),
+                  "spark.connect.grpc.binding.address=127.0.0.1", *ACCESS_LISTS]),
         "server.log")
     try:
         wait_for(port, server)
-        script = session.write("script.py", python_script(f".remote('sc://127.0.0.1:{port}')"))
+        def remote(user):
+            return f".remote('sc://127.0.0.1:{port}/;user_id={user}')"
+        script = session.write("script.py", python_script(remote("ann")))
         session.check(session.start([client, script], "client.log"), "client.log")
+        script = session.write("eve.py", refused_script(remote("eve")))
+        session.check(
+            session.start([client, script], "eve.log"), "eve.log", statements.EXPECTED_FORBIDDEN)
     finally:
         stop(server)
 

@@ -104,6 +104,19 @@ def off(table):
 EXPECTED_OFF = ["check:sum=299995", "check:held=0", "check:value=false"]
 
 
+# What a user does whom the access lists leave out: the names are shown, the rest is refused.
+FORBIDDEN = [
+    "SHOW TABLES IN oap.system",
+    "CALL oap.system.clear()",
+    "SELECT executor_id FROM oap.system.executors",
+]
+EXPECTED_FORBIDDEN = [
+    "advice",
+    "CALL oap.system.clear needs the right to modify this application, which the user eve does not",
+    "oap.system.executors needs the right to view this application, which the user eve does not",
+]
+
+
 def missing(output, expected, unwanted=()):
     """What of the answers is not in the output, and what should not be there."""
     # Tables are drawn with as much white space as their widest cell takes.

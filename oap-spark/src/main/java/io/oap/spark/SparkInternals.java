@@ -13,6 +13,8 @@ import org.apache.spark.metrics.source.Source;
 import org.apache.spark.scheduler.ExecutorKilled$;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.CurrentUserContext$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.util.QuotingUtils;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
@@ -167,6 +169,32 @@ public final class SparkInternals {
                 return metrics;
               }
             });
+  }
+
+  /** Whether Spark's access lists are on; for the driver, as are the next two. */
+  public static boolean hasAccessLists() {
+    return SparkEnv.get().securityManager().aclsEnabled();
+  }
+
+  /** Whether a user may see what the application does. */
+  public static boolean mayView(String user) {
+    return SparkEnv.get().securityManager().checkUIViewPermissions(user);
+  }
+
+  /** Whether a user may change what the application does. */
+  public static boolean mayModify(String user) {
+    return SparkEnv.get().securityManager().checkModifyPermissions(user);
+  }
+
+  /**
+   * The user for whom a session runs a statement on this thread: in Spark Connect whom the client
+   * named; in the Thrift server whom the connection belongs to, as {@code current_user()} does;
+   * else who runs the application.
+   */
+  public static String userOf(SparkSession session) {
+    String user =
+        ConnectUsers.of(((org.apache.spark.sql.classic.SparkSession) session).sessionUUID());
+    return user == null ? CurrentUserContext$.MODULE$.getCurrentUser() : user;
   }
 
   /** The execution that ended with this event; null when it failed or is not known. */

@@ -101,6 +101,7 @@ private[spark] final case class CacheSelectCommand(table: String, query: Logical
     AttributeReference(column.name, column.dataType)())
 
   override def run(session: SparkSession): Seq[Row] = {
+    Access.requireModify("CACHE SELECT")
     val state = session.asInstanceOf[classic.SparkSession].sessionState
     val warmed = Warming.run(session, table, state.executePlan(query))
     warmed.map(one => Row.fromSeq(Warming.columns.map(_.value(one))))

@@ -33,6 +33,26 @@ private[status] object StatusException {
     "reason" -> reason
   )
 
+  /**
+   * Spark's access lists keep a user from something.
+   *
+   * @param what a statement or a table
+   * @param right as Spark names it
+   * @param key of the configuration that lists the users who have the right
+   */
+  def accessDenied(user: String, what: String, right: String, key: String): AnalysisException =
+    make(
+      "OAP_ACCESS_DENIED",
+      "42501",
+      "<what> needs the right to <right> this application, which the user <user> does not have. " +
+        "Start the application with this user in <key> or spark.admin.acls, or one of his groups " +
+        "in <key>.groups or spark.admin.acls.groups.",
+      "what" -> what,
+      "right" -> right,
+      "user" -> user,
+      "key" -> key
+    )
+
   /** @param where a table, a file or a folder */
   def noParquetFiles(where: String): AnalysisException = make(
     "OAP_NO_PARQUET_FILES",

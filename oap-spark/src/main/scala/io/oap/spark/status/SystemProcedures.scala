@@ -14,7 +14,8 @@ import io.oap.common.OapConfig
 import io.oap.spark.EveryExecutor
 
 /**
- * A procedure of `oap.system`. It checks its arguments before it does anything.
+ * A procedure of `oap.system`. All of them change what the pools hold, so that they ask Spark's
+ * right to modify the application. It checks its arguments before it does anything.
  *
  * @param run does it and gives the rows to show
  */
@@ -32,8 +33,10 @@ private[status] final class SystemProcedure(
 
   override def isDeterministic: Boolean = false
 
-  override def call(input: InternalRow): JavaIterator[Scan] =
+  override def call(input: InternalRow): JavaIterator[Scan] = {
+    Access.requireModify(s"CALL ${SystemCatalog.Name}.${SystemCatalog.Namespace}.$name")
     Collections.singleton[Scan](run(SparkSession.active, input)).iterator
+  }
 }
 
 /** The procedures of `oap.system`. */

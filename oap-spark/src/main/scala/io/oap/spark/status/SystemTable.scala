@@ -22,7 +22,7 @@ private[status] final case class SystemColumn[A](
 
 /**
  * A table of `oap.system`: its columns and where its records come from. The rows are those of the
- * moment in which a query on it is planned.
+ * moment in which a query on it is planned. To read them asks Spark's right to view the application.
  */
 private[status] final class SystemTable[A](
     tableName: String,
@@ -54,8 +54,10 @@ private[status] final class SystemTable[A](
         true
       }
 
-      override def build(): Scan =
+      override def build(): Scan = {
+        Access.requireView(name())
         LocalRows.of(name(), wanted, () => records(SparkSession.active).take(most))
+      }
     }
 }
 
