@@ -148,6 +148,8 @@ private final class MixedRows(
       found = advance()
     }
     if (found) fill()
+    // What the columns keep of the last chunk goes with it, not with the task.
+    else columns.foreach(column => if (column != null) column.reset())
     found
   }
 

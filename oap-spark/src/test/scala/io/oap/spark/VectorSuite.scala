@@ -268,4 +268,39 @@ class VectorSuite extends CacheSuite {
       vectors(assertServed(table.filter("k = 7").select("id", "s")))
     }
   }
+
+  test("chunks that lie beside decoded columns give their memory back with each file") {
+    val strings = (1 to 8).map(n => s"concat('value ', id % 50 + $n) AS s$n")
+    spark.range(0, 400L * 4096, 1, 400).selectExpr(strings :+ "array(id) AS list": _*)
+      .write.parquet(path("manyFiles"))
+    val columns = (1 to 8).map(n => s"sum(length(s$n))") :+ "sum(list[0])"
+    def query = spark.read.parquet(path("manyFiles")).selectExpr(columns: _*)
+    vectors {
+      // All files in one task.
+      withConf(
+        "spark.sql.files.maxPartitionBytes" -> "1g",
+        "spark.sql.files.openCostInBytes" -> "0",
+        "spark.sql.files.minPartitionNum" -> "1") {
+        query.collect()
+        val before = NativeMemory.heldByMalloc()
+        var most = 0L
+        val watch = new Thread(() =>
+          try {
+            while (!Thread.interrupted()) {
+              most = math.max(most, NativeMemory.heldByMalloc() - before)
+              Thread.sleep(5)
+            }
+          } catch { case _: InterruptedException => () })
+        watch.start()
+        val (_, counters) =
+          try counting(query.collect())
+          finally {
+            watch.interrupt()
+            watch.join()
+          }
+        assert(counters.chunksHit === 9 * 400)
+        assert(most < (32L << 20), "of 400 files with 8 columns each")
+      }
+    }
+  }
 }
