@@ -6,16 +6,17 @@ import subprocess
 import sys
 
 
-def words(spark_home, root, jars, main, told, *, driver_memory, conf, more=()):
+def words(spark_home, root, jars, main, told, *, driver_memory, conf, more=(), log="log4j2", java=()):
     """The command line of a job.
 
     `jars` are that of OAP and that of the jobs; `told` is what the job gets, as JSON; `conf` is a
-    list of KEY=VALUE; `more` are further words for spark-submit.
+    list of KEY=VALUE; `more` are further words for spark-submit, `java` for the driver's JVM; `log` names
+    its logging configuration.
     """
-    log = root / "tpcds" / "src" / "main" / "conf" / "log4j2.properties"
+    file = root / "tpcds" / "src" / "main" / "conf" / f"{log}.properties"
     found = [str(spark_home / "bin" / "spark-submit"), "--class", f"io.oap.tpcds.{main}", *more]
     found += ["--driver-memory", driver_memory]
-    found += ["--driver-java-options", f"-Dlog4j2.configurationFile={log}"]
+    found += ["--driver-java-options", " ".join([f"-Dlog4j2.configurationFile={file}", *java])]
     for pair in ["spark.ui.showConsoleProgress=false", *conf]:
         found += ["--conf", pair]
     oap, jobs = jars

@@ -1,0 +1,47 @@
+package io.oap.tpcds.random
+
+/** What sessions can be told about planning, reading and computing. */
+object SessionSettings {
+
+  /** Known to make Spark alone give wrong texts; then what it gives with these is right. */
+  val Safe: Seq[(String, String)] = Seq(
+    "spark.sql.columnVector.offheap.enabled" -> "false",
+    "spark.sql.codegen.wholeStage" -> "true",
+    "spark.sql.parquet.enableVectorizedReader" -> "true",
+    "parquet.hadoop.vectored.io.enabled" -> "false")
+
+  /** A value for each of them, so that a session keeps none of the query before. */
+  def of(choices: Choices): Seq[(String, String)] = {
+    def share(percent: Int): String = choices.chance(percent).toString
+    Seq(
+      "spark.sql.adaptive.enabled" -> share(60),
+      "spark.sql.ansi.enabled" -> share(50),
+      "spark.sql.codegen.wholeStage" -> share(35),
+      "spark.sql.codegen.factoryMode" -> choices.oneOf("FALLBACK", "FALLBACK", "NO_CODEGEN"),
+      "spark.sql.autoBroadcastJoinThreshold" -> choices.oneOf("-1", "20k", "10m", "10m"),
+      "spark.sql.adaptive.autoBroadcastJoinThreshold" -> choices.oneOf("-1", "10m"),
+      "spark.sql.join.preferSortMergeJoin" -> share(50),
+      "spark.sql.session.timeZone" ->
+        choices.oneOf("UTC", "America/Los_Angeles", "Asia/Kathmandu", "Pacific/Apia"),
+      "spark.sql.shuffle.partitions" -> choices.between(1, 4).toString,
+      "spark.sql.columnVector.offheap.enabled" -> share(15),
+      "spark.sql.parquet.enableVectorizedReader" -> share(92),
+      "spark.sql.parquet.enableNestedColumnVectorizedReader" -> share(85),
+      "spark.sql.parquet.columnarReaderBatchSize" -> choices.oneOf("7", "100", "4096", "4096"),
+      "spark.sql.parquet.filterPushdown" -> share(90),
+      "spark.sql.parquet.aggregatePushdown" -> share(30),
+      "parquet.hadoop.vectored.io.enabled" -> share(50),
+      "spark.sql.optimizer.nestedSchemaPruning.enabled" -> share(85),
+      "spark.sql.sources.useV1SourceList" -> choices.oneOf("parquet", "parquet", ""),
+      "spark.sql.files.maxPartitionBytes" -> choices.oneOf("30k", "1m", "128m"),
+      "spark.sql.files.openCostInBytes" -> choices.oneOf("1k", "4m"),
+      "spark.sql.optimizer.runtime.bloomFilter.enabled" -> share(60),
+      "spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold" ->
+        choices.oneOf("1b", "10g"),
+      "spark.sql.optimizer.dynamicPartitionPruning.reuseBroadcastOnly" -> share(70),
+      "spark.sql.exchange.reuse" -> share(85),
+      "spark.sql.cbo.enabled" -> share(20),
+      "spark.oap.cache.representation" -> choices.oneOf("auto", "auto", "encoded", "vector")
+    )
+  }
+}

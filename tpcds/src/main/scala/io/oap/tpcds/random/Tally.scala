@@ -1,0 +1,97 @@
+package io.oap.tpcds.random
+
+import scala.collection.mutable
+import scala.collection.mutable.ArrayBuffer
+
+import io.oap.tpcds.Report
+
+/** Counts what was run and what it came to. For several threads. */
+final class Tally {
+  private var queries = 0L
+  private var runs = 0L
+  private var inError = 0L
+  private var spared = 0L
+  private var judged = 0L
+  private var served = 0L
+  private var hits = 0L
+  private val byKind = mutable.Map.empty[String, Tally.OfKind]
+  private val found = ArrayBuffer.empty[Failed]
+
+  /** A query that has been run alone. */
+  def query(query: Query, alone: Outcome): Unit = synchronized {
+    queries += 1
+    runs += 1
+    if (alone.isInstanceOf[Outcome.Failure]) inError += 1
+    query.kinds.foreach(kind => of(kind).queries += 1)
+  }
+
+  /** A run with the cache, which was not found wrong. */
+  def run(query: Query, expected: Outcome, ran: Ran): Unit = synchronized {
+    runs += 1
+    if (expected.isInstanceOf[Outcome.Failure] && ran.outcome.isInstanceOf[Outcome.Rows]) {
+      spared += 1
+    }
+    hits += ran.scan.getOrElse("chunksHit", 0L)
+    if (ran.isServed) {
+      served += 1
+      query.kinds.foreach(kind => of(kind).cached += 1)
+    }
+    if (ran.uncached > 0) query.kinds.foreach(kind => of(kind).uncached += 1)
+  }
+
+  private def of(kind: String): Tally.OfKind = byKind.getOrElseUpdate(kind, new Tally.OfKind)
+
+  /** A difference that was Spark alone's fault: with other settings it gives what the cache gave. */
+  def judge(): Unit = synchronized(judged += 1)
+
+  def fail(failed: Failed): Unit = synchronized(found += failed)
+
+  def failures: Seq[Failed] = synchronized(found.toSeq)
+
+  def queriesDone: Long = synchronized(queries)
+
+  def progress(seconds: Long): String = synchronized {
+    f"$seconds%5d s  $queries%7d queries  $runs%8d runs  ${runs.toDouble / math.max(1, seconds)}%5.1f/s  " +
+      s"$inError errors alone  ${found.size} failures"
+  }
+
+  /** What was run, by kind: one that never goes through the cache must be seen. */
+  def table: String = synchronized {
+    val lines = byKind.toSeq.sortBy(-_._2.queries).map { case (kind, counts) =>
+      Seq(kind, counts.queries.toString, counts.cached.toString, counts.uncached.toString)
+    }
+    Report.align(
+      Seq("kind of SQL", "queries", "runs through the cache", "runs also around it") +: lines) +
+      s"\n$queries queries, $runs runs, of which $served through the cache; $hits chunks hit\n" +
+      s"$inError queries fail alone; $spared runs with the cache gave rows where a value's error " +
+      s"was alone\n$judged differences in which Spark alone was wrong"
+  }
+
+  /** Kinds that ran often and were never served by the cache. */
+  def neverServed: Seq[String] = synchronized {
+    byKind.collect {
+      case (kind, counts) if counts.queries >= Tally.Often && counts.cached == 0 => kind
+    }.toSeq.sorted
+  }
+
+  def chunksHit: Long = synchronized(hits)
+}
+
+private object Tally {
+  private val Often = 20
+
+  /** Queries of one kind, and runs of them: through the cache, and such as have a scan around it. */
+  private final class OfKind {
+    var queries = 0L
+    var cached = 0L
+    var uncached = 0L
+  }
+}
+
+/**
+ * A query that was not right.
+ *
+ * @param star its seed
+ * @param run which run: cold, promoted, warm or tiny
+ */
+final case class Failed(star: Long, run: String, query: String, difference: String)

@@ -1,0 +1,83 @@
+package io.oap.tpcds.random
+
+import java.time.Instant
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.execution.FileSourceScanExec
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
+
+import io.oap.tpcds.ScanMetrics
+
+/**
+ * Runs queries one after the other in a session of its own, in the application it shares with others.
+ * For one thread.
+ */
+final class Worker(session: SparkSession) extends AdaptiveSparkPlanHelper {
+
+  /** What it does now and since when, to find what hangs. */
+  @volatile var now: (String, Instant) = ("nothing", Instant.now())
+
+  def execute(statements: Seq[String]): Unit = statements.foreach { statement =>
+    now = (statement, Instant.now())
+    session.sql(statement).collect()
+  }
+
+  /** Makes a star. Writers read the settings of the session, which only the star's own statements set. */
+  def make(star: Star): Unit = {
+    session.conf.set("spark.oap.cache.enabled", false)
+    execute(star.statements)
+  }
+
+  def use(star: Star): Unit = session.catalog.setCurrentDatabase(star.database)
+
+  /** Schema and rows of a query through the cache, with settings under which Spark reads rightly. */
+  def table(sql: String): (String, Seq[String]) = {
+    (SessionSettings.of(new Choices(0)) ++ SessionSettings.Safe).foreach { case (key, value) =>
+      session.conf.set(key, value)
+    }
+    session.conf.set("spark.oap.cache.enabled", true)
+    session.conf.set("spark.sql.datetime.java8API.enabled", true)
+    val frame = session.sql(sql)
+    (frame.schema.json, frame.collect().map(Outcome.text(_)).toSeq)
+  }
+
+  /** The one row of a query, value by value. */
+  def values(sql: String): Seq[String] = session.sql(sql).head().toSeq.map(Outcome.text)
+
+  /** Where the files of a table lie. */
+  def location(table: String): String = session
+    .sql(s"DESCRIBE FORMATTED $table")
+    .collect()
+    .collectFirst { case row if row.getString(0) == "Location" => row.getString(1) }
+    .get
+
+  /** Empties the pools of what the star's files left there. */
+  def clear(folder: String): Unit =
+    execute(Seq(s"CALL oap.system.clear(path => '$folder')"))
+
+  /**
+   * Runs a query of the star that is used.
+   *
+   * @param more settings that go before the query's own
+   */
+  def run(query: Query, isAlone: Boolean, more: Seq[(String, String)] = Nil): Ran = {
+    now = (query.sql, Instant.now())
+    (query.settings ++ more).foreach { case (key, value) => session.conf.set(key, value) }
+    session.conf.set("spark.oap.cache.enabled", !isAlone)
+    session.conf.set("spark.sql.datetime.java8API.enabled", true)
+    val (outcome, plan) = Outcome.of(session.sql(query.sql))
+    val scans = plan.map(ScanMetrics.of)
+    val uncached = plan.fold(0)(collectWithSubqueries(_) { case scan: FileSourceScanExec => scan }.size)
+    Ran(outcome, scans.getOrElse(Map.empty), uncached)
+  }
+}
+
+/**
+ * A query that was run.
+ *
+ * @param scan metrics of its scans through the cache; empty when there was none
+ * @param uncached how many scans read files without it
+ */
+final case class Ran(outcome: Outcome, scan: Map[String, Long], uncached: Int) {
+  def isServed: Boolean = scan.nonEmpty
+}
