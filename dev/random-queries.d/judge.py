@@ -89,15 +89,18 @@ def difference(about, rows):
 
 
 def main():
-    folder, differs = Path(sys.argv[1]), False
+    folder, differs, compared = Path(sys.argv[1]), False, 0
     for file in sorted(folder.glob("*.json")):
         about = json.loads(file.read_text(encoding="utf-8"))
         rows = file.with_suffix(".rows").read_text(encoding="utf-8").splitlines()
+        compared += len(rows)
         what = difference(about, rows)
         if what:
             print(f"{file.stem}: {what}")
             differs = True
-    sys.exit(1 if differs else 0)
+    if compared == 0:
+        print("there was no row to compare")
+    sys.exit(1 if differs or compared == 0 else 0)
 
 
 if __name__ == "__main__":

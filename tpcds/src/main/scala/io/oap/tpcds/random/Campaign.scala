@@ -76,7 +76,7 @@ final class Campaign(request: RandomRequest, say: String => Unit) {
     each(workers.zip(stars)) { case (worker, star) =>
       protect(star.star.seed, worker) {
         star.make(worker)
-        (0 until request.perStar).iterator.takeWhile(i => i == 0 || !isLate)
+        (0 until request.perStar).iterator.takeWhile(i => i < Campaign.Fewest || !isLate)
           .foreach(star.run(worker, _))
         judge.dump(worker, star.star)
       }
@@ -145,6 +145,9 @@ private object Campaign {
 
   /** The smallest that there is. */
   val TinyPool: Long = 1L << 20
+
+  /** Queries of a star, however little time there is. */
+  val Fewest = 5
 
   /** A query that takes longer hangs. */
   val Patience: Duration = Duration.ofMinutes(5)

@@ -35,7 +35,8 @@ final class Expressions(choices: Choices, use: String => Unit) {
           of(s"substr($r, 2, 3)", Kinds.Text, ref),
           of(s"concat($r, '|')", Kinds.Text, ref),
           of(s"length($r)", Kinds.Int, ref),
-          of(s"coalesce($r, 'none')", Kinds.Text, ref))
+          of(s"coalesce($r, 'none')", Kinds.Text, ref)
+        )
       case _: Family.Collated => of(s"length($r)", Kinds.Int, ref)
       case Family.Date =>
         choices.oneOf(
@@ -57,41 +58,35 @@ final class Expressions(choices: Choices, use: String => Unit) {
 
   /** An aggregate that does not depend on the order of rows. */
   def aggregate(refs: Seq[Ref], predicates: Predicates): Ref = {
-    val plain = unfiltered(refs)
-    if (choices.chance(12)) {
-      use("aggregate with FILTER")
-      val condition = predicates.simple(choices.oneOf(refs: _*), refs)
-      plain.copy(sql = s"${plain.sql} FILTER (WHERE $condition)")
-    } else plain
-  }
-
-  private def unfiltered(refs: Seq[Ref]): Ref = {
     val ref = choices.oneOf(refs.filterNot(_.kind.isNested): _*)
-    val r = ref.sql
+    val filter =
+      if (choices.chance(12)) {
+        use("aggregate with FILTER")
+        s" FILTER (WHERE ${predicates.simple(choices.oneOf(refs: _*), refs)})"
+      } else ""
     choices.below(8) match {
-      case 0 => of("count(*)", Kinds.Long, ref)
-      case 1 => of(s"count($r)", Kinds.Long, ref)
+      case 0 => of(s"count(*)$filter", Kinds.Long, ref)
+      case 1 => of(s"count(${ref.sql})$filter", Kinds.Long, ref)
       case 2 =>
         use("aggregate with DISTINCT")
-        of(s"count(DISTINCT $r)", Kinds.Long, ref)
-      case 3 | 4 => sum(ref)
+        of(s"count(DISTINCT ${ref.sql})$filter", Kinds.Long, ref)
+      case 3 | 4 => sum(ref, filter)
       case _ =>
         val normal = ref.normal
-        of(s"${choices.oneOf("min", "max")}(${normal.sql})", normal.kind, ref)
+        of(s"${choices.oneOf("min", "max")}(${normal.sql})$filter", normal.kind, ref)
     }
   }
 
-  private def sum(ref: Ref): Ref = ref.kind.family match {
+  private def sum(ref: Ref, filter: String): Ref = ref.kind.family match {
     case Family.Integral =>
-      choices.oneOf(
-        of(s"sum(CAST(${ref.sql} % 1000 AS BIGINT))", Kinds.Long, ref),
-        of(s"sum(DISTINCT CAST(${ref.sql} % 1000 AS BIGINT))", Kinds.Long, ref))
+      val distinct = choices.oneOf("", "DISTINCT ")
+      of(s"sum(${distinct}CAST(${ref.sql} % 1000 AS BIGINT))$filter", Kinds.Long, ref)
     // Wider ones may overflow in one order of rows and not in another.
     case Family.Decimal(precision) if precision <= 20 =>
-      of(s"CAST(${choices.oneOf("sum", "avg")}(${ref.sql}) AS STRING)", Kinds.Text, ref)
-    case Family.Interval => of(s"CAST(sum(${ref.sql}) AS STRING)", Kinds.Text, ref)
-    case Family.Bool => of(s"count_if(${ref.sql})", Kinds.Long, ref)
-    case _ => of(s"sum(length(string(${ref.normal.sql})))", Kinds.Long, ref)
+      of(s"CAST(${choices.oneOf("sum", "avg")}(${ref.sql})$filter AS STRING)", Kinds.Text, ref)
+    case Family.Interval => of(s"CAST(sum(${ref.sql})$filter AS STRING)", Kinds.Text, ref)
+    case Family.Bool => of(s"count_if(${ref.sql})$filter", Kinds.Long, ref)
+    case _ => of(s"sum(length(string(${ref.normal.sql})))$filter", Kinds.Long, ref)
   }
 
   /** A window function of these rows that does not depend on the order of rows. */
@@ -108,14 +103,16 @@ final class Expressions(choices: Choices, use: String => Unit) {
           of(s"row_number() $over)", Kinds.Int, ref),
           of(s"lag(${value.sql}, 2) $over)", value.kind, ref),
           of(s"max(${value.sql}) $over ROWS BETWEEN 3 PRECEDING AND 1 FOLLOWING)", value.kind, ref),
-          of(s"ntile(5) $over)", Kinds.Int, ref))
+          of(s"ntile(5) $over)", Kinds.Int, ref)
+        )
       case _ =>
         val over = s"OVER (${by}ORDER BY $order)"
         choices.oneOf(
           of(s"rank() $over", Kinds.Int, ref),
           of(s"dense_rank() $over", Kinds.Int, ref),
           of(s"count(${ref.sql}) $over", Kinds.Long, ref),
-          of(s"min(${ref.normal.sql}) $over", ref.normal.kind, ref))
+          of(s"min(${ref.normal.sql}) $over", ref.normal.kind, ref)
+        )
     }
   }
 }

@@ -27,7 +27,7 @@ final class FileJudge(command: Seq[String], work: Path) {
       val defaults =
         if (added.isEmpty) Map.empty[String, String]
         else {
-          val one = added.map(c => s"CAST(${c.default.get} AS ${c.kind.sql})").mkString(", ")
+          val one = added.map(c => c.kind.stored(c.default.get)).mkString(", ")
           added.map(_.name).zip(worker.values(s"SELECT $one")).toMap
         }
       val name = s"${star.database}.${table.name}"

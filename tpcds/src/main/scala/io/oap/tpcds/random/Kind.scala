@@ -1,5 +1,7 @@
 package io.oap.tpcds.random
 
+import scala.util.matching.Regex
+
 /** What a query can do with the values of a type. */
 sealed trait Family
 
@@ -53,7 +55,20 @@ final case class Kind(
     case _ => this
   }
 
+  /** The type's name in a CAST, which knows no lengths of strings. */
+  def castName: String = if (family == Family.Text) "STRING" else sql
+
+  /** SQL of what a column of this type gives when it was given a value. */
+  def stored(value: String): String = sql match {
+    case Kind.Char(length) => s"rpad($value, $length, ' ')"
+    case _ => s"CAST($value AS $castName)"
+  }
+
   def isNested: Boolean = family == Family.Nested
+}
+
+private object Kind {
+  val Char: Regex = """CHAR\((\d+)\)""".r
 }
 
 /** All types that Parquet tables of Spark can have, and their values. */
@@ -62,12 +77,17 @@ object Kinds {
   val Int: Kind = Kind(
     "INT",
     Family.Integral,
-    k => s"CAST(CASE $k WHEN 3 THEN 2147483647 WHEN 4 THEN -2147483648 ELSE $k * 7 - 50 END AS INT)")
+    k =>
+      s"CAST(CASE $k WHEN 3 THEN 2147483647 WHEN 4 THEN -2147483648 ELSE $k * 7 - 50 END AS INT)")
   val Long: Kind = Kind(
     "BIGINT",
     Family.Integral,
-    k => s"CASE $k WHEN 3 THEN 9223372036854775807 WHEN 4 THEN -9223372036854775807 " +
-      s"ELSE $k * 1000003 - 70000000 END")
+    k =>
+      s"CASE $k WHEN 3 THEN 9223372036854775807 WHEN 4 THEN -9223372036854775807 " +
+        s"ELSE $k * 1000003 - 70000000 END")
+
+  /** Numbers of rows. */
+  val Row: Kind = Kind("BIGINT", Family.Integral, k => k)
   val Double: Kind = floating("DOUBLE")
   val Text: Kind = Kind("STRING", Family.Text, k => s"concat('s', string($k))")
   val Date: Kind = dates("1969-06-01")
@@ -78,13 +98,18 @@ object Kinds {
     Kind("TINYINT", Family.Integral, k => s"CAST($k % 256 - 128 AS TINYINT)"),
     Kind("SMALLINT", Family.Integral, k => s"CAST($k * 13 % 65536 - 32768 AS SMALLINT)"),
     Int,
-    Long)
+    Long
+  )
 
   private val Texts = Seq(
     Text,
-    Kind("STRING", Family.Text, k => s"if($k = 0, '', concat(repeat('same ', 9), string($k), 'ä€𝄞'))"),
+    Kind(
+      "STRING",
+      Family.Text,
+      k => s"if($k = 0, '', concat(repeat('same ', 9), string($k), 'ä€𝄞'))"),
     Kind("VARCHAR(12)", Family.Text, k => s"concat('v', string($k))"),
-    Kind("CHAR(9)", Family.Text, k => s"concat('c', string($k))"))
+    Kind("CHAR(9)", Family.Text, k => s"concat('c', string($k))")
+  )
 
   private val CollatedTexts = Seq(
     Kind(
@@ -94,11 +119,13 @@ object Kinds {
     Kind(
       "STRING COLLATE UTF8_BINARY_RTRIM",
       Family.Collated(ignoresCase = false, ignoresSpaces = true),
-      k => s"concat('r', string($k div 2), if($k % 2 = 0, '  ', ''))"),
+      k => s"concat('r', string($k div 2), if($k % 2 = 0, '  ', ''))"
+    ),
     Kind(
       "STRING COLLATE UTF8_LCASE_RTRIM",
       Family.Collated(ignoresCase = true, ignoresSpaces = true),
-      k => s"concat(if($k % 2 = 0, 'X', 'x'), string($k div 2), if($k % 3 = 0, ' ', ''))")
+      k => s"concat(if($k % 2 = 0, 'X', 'x'), string($k div 2), if($k % 3 = 0, ' ', ''))"
+    )
   )
 
   private val TimestampNtz = Kind(
@@ -118,13 +145,16 @@ object Kinds {
     Kind(
       "INTERVAL DAY TO SECOND",
       Family.Interval,
-      k => s"make_dt_interval(0, 0, 0, $k * 61.5BD - 4000)"))
+      k => s"make_dt_interval(0, 0, 0, $k * 61.5BD - 4000)")
+  )
 
   private def floating(name: String): Kind = Kind(
     name,
     Family.Floating,
-    k => s"CAST(CASE $k WHEN 0 THEN 'NaN' WHEN 1 THEN '-0.0' WHEN 2 THEN '0.0' WHEN 3 THEN " +
-      s"'Infinity' ELSE concat(string($k), '.375') END AS $name)")
+    k =>
+      s"CAST(CASE $k WHEN 0 THEN 'NaN' WHEN 1 THEN '-0.0' WHEN 2 THEN '0.0' WHEN 3 THEN " +
+        s"'Infinity' ELSE concat(string($k), '.375') END AS $name)"
+  )
 
   private def dates(first: String): Kind =
     Kind("DATE", Family.Date, k => s"date_add(DATE'$first', CAST($k * 3 AS INT))")
@@ -165,8 +195,10 @@ object Kinds {
         Kind(
           s"STRUCT<a: ${inner.sql}, b: ${second.sql}>",
           Family.Nested,
-          k => s"named_struct('a', ${inner.value(k)}, 'b', if($k % 5 = 0, NULL, ${second.value(k)}))",
-          Seq("a" -> inner, "b" -> second))
+          k =>
+            s"named_struct('a', ${inner.value(k)}, 'b', if($k % 5 = 0, NULL, ${second.value(k)}))",
+          Seq("a" -> inner, "b" -> second)
+        )
       case 2 =>
         Kind(
           s"ARRAY<${inner.sql}>",

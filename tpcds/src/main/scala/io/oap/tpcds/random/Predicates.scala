@@ -42,8 +42,8 @@ final class Predicates(choices: Choices, star: Star, names: Names, use: String =
           case 2 => s"$r IN ($values)"
           case 3 => s"$r NOT IN ($values)"
           case 4 => s"$r ${choices.oneOf("", "NOT ")}IN ($values, NULL)"
-          case 5 | 6 => s"$r BETWEEN $v AND $v"
-          case _ => s"$r ${choices.oneOf("=", "=", "<", "<=", ">", ">=", "<>", "<=>")} $v"
+          case 5 | 6 => s"$r BETWEEN least($v, $v) AND greatest($v, $v)"
+          case _ => s"$r ${choices.oneOf("=", "<", "<=", "<=", ">", ">=", ">=", "<>", "<=>")} $v"
         }
     }
   }
@@ -56,7 +56,8 @@ final class Predicates(choices: Choices, star: Star, names: Names, use: String =
     s"startswith($r, 'c${number % 10}')",
     s"length($r) > 3",
     s"upper($r) = 'S$number'",
-    s"$r RLIKE '[0-4]$$'")
+    s"$r RLIKE '[0-4]$$'"
+  )
 
   /** None where no column joins to any table. */
   private def subquery(refs: Seq[Ref]): Option[String] = {

@@ -73,7 +73,7 @@ final class Query(seed: Long, star: Star) {
       val same = from.refs.map(_.normal).filter(_.kind.sql == column.kind.sql)
       val value =
         if (same.nonEmpty) choices.oneOf(same: _*).sql
-        else if (choices.chance(30)) s"CAST(NULL AS ${column.kind.sql})"
+        else if (choices.chance(30)) s"CAST(NULL AS ${column.kind.castName})"
         else column.literal(choices)
       s"$value AS c$i"
     }
@@ -113,7 +113,8 @@ final class Query(seed: Long, star: Star) {
 
   private def projected(from: From, where: String, isNormal: Boolean): Block = {
     val keys = choices.some(choices.below(3), from.refs.filter(_.domain.isKey))
-    val others = Seq.fill(choices.between(1, 4))(expressions.any(from.refs, mayBeNested = !isNormal))
+    val others =
+      Seq.fill(choices.between(1, 4))(expressions.any(from.refs, mayBeNested = !isNormal))
     val columns = keys ++ others
     select("", if (isNormal) columns.map(normal) else columns, from, where, "", from.rows)
   }
@@ -148,7 +149,12 @@ final class Query(seed: Long, star: Star) {
     val aggregates = Seq.fill(choices.between(1, 3))(expressions.aggregate(from.refs, predicates))
     // Grouping sets make keys null, so that none of them keeps its meaning.
     val named = keys.map(normal).map(key => if (kind == "GROUP BY") key else noKey(key))
-    select("", named ++ aggregates, from, where, s" GROUP BY $clause$having",
+    select(
+      "",
+      named ++ aggregates,
+      from,
+      where,
+      s" GROUP BY $clause$having",
       math.min(from.rows, 1000))
   }
 
@@ -163,7 +169,8 @@ final class Query(seed: Long, star: Star) {
   private def windowed(from: From, where: String, isNormal: Boolean): Block = {
     used += "window"
     val windows = Seq.fill(choices.between(1, 2))(expressions.window(from))
-    val others = Seq.fill(choices.between(1, 3))(expressions.any(from.refs, mayBeNested = !isNormal))
+    val others =
+      Seq.fill(choices.between(1, 3))(expressions.any(from.refs, mayBeNested = !isNormal))
     val all = (from.unique.toSeq ++ others).map(c => if (isNormal) normal(c) else c) ++ windows
     select("", all, from, where, "", from.rows)
   }
@@ -193,9 +200,9 @@ final class Query(seed: Long, star: Star) {
     } yield (l, r, left.rows * right.rows / l.domain.distinct)
     val few = pairs.filter(_._3 < Query.MostRows)
     if (few.nonEmpty) Some(new Joins(choices, predicates, used.add(_)).keyed(
-        left,
-        right,
-        choices.oneOf(few: _*)))
+      left,
+      right,
+      choices.oneOf(few: _*)))
     else if (left.rows * right.rows < Query.MostPairs)
       Some(new Joins(choices, predicates, used.add(_)).crossed(left, right))
     else None

@@ -8,7 +8,8 @@ object SessionSettings {
     "spark.sql.columnVector.offheap.enabled" -> "false",
     "spark.sql.codegen.wholeStage" -> "true",
     "spark.sql.parquet.enableVectorizedReader" -> "true",
-    "parquet.hadoop.vectored.io.enabled" -> "false")
+    "parquet.hadoop.vectored.io.enabled" -> "false"
+  )
 
   /** A value for each of them, so that a session keeps none of the query before. */
   def of(choices: Choices): Seq[(String, String)] = {
@@ -33,8 +34,8 @@ object SessionSettings {
       "parquet.hadoop.vectored.io.enabled" -> share(50),
       "spark.sql.optimizer.nestedSchemaPruning.enabled" -> share(85),
       "spark.sql.sources.useV1SourceList" -> choices.oneOf("parquet", "parquet", ""),
-      "spark.sql.files.maxPartitionBytes" -> choices.oneOf("30k", "1m", "128m"),
-      "spark.sql.files.openCostInBytes" -> choices.oneOf("1k", "4m"),
+      "spark.sql.files.maxPartitionBytes" -> choices.oneOf("60k", "1m", "128m"),
+      "spark.sql.files.openCostInBytes" -> choices.oneOf("1k", "30k"),
       "spark.sql.optimizer.runtime.bloomFilter.enabled" -> share(60),
       "spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold" ->
         choices.oneOf("1b", "10g"),

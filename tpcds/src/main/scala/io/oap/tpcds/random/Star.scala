@@ -68,22 +68,23 @@ final class Star(val seed: Long, folder: String) {
     for (table <- tables; column <- table.all if column.domain == domain) yield table -> column
 
   private def fact(name: String): StarTable = {
-    val rows = choices.between(1000, 5000)
+    val rows = choices.between(1000, 3000)
     val foreign = keys.zipWithIndex.map { case ((domain, kind), i) =>
       val numbers = domain.distinct + 10
       StarColumn(s"${name}_f$i", kind, domain, nulls(3, kind.value(number(rows, numbers))), numbers)
     }
     val own = Seq(
-      StarColumn(s"${name}_id", Kinds.Long, rowDomain, "id", rows),
+      StarColumn(s"${name}_id", Kinds.Row, rowDomain, "id", rows),
       StarColumn(
         s"${name}_k",
         Kinds.Int,
         sharedDomain,
-        nulls(2, s"CAST(${number(rows, 200)} AS INT)"),
-        200))
+        nulls(2, Kinds.Int.value(number(rows, 200))),
+        200)
+    )
     val measures = Seq.tabulate(choices.between(6, 11))(i => column(s"${name}_c$i", rows))
     val later = Seq.tabulate(choices.between(0, 2))(i => added(s"${name}_n$i", rows))
-    val partitions = Seq.tabulate(choices.oneOf(0, 1, 1, 2))(i => partition(s"${name}_p$i"))
+    val partitions = Seq.tabulate(choices.oneOf(0, 0, 1, 1, 2))(i => partition(s"${name}_p$i"))
     StarTable(s"fact_$name", rows, own ++ foreign ++ measures ++ later, partitions)
   }
 
@@ -103,9 +104,14 @@ final class Star(val seed: Long, folder: String) {
 
   private def added(name: String, rows: Int): StarColumn = {
     val kind = Kinds.flat(choices)
-    // Spark cannot read a default of this type.
-    val hasNone = kind.family == Family.Binary
-    val default = if (!hasNone && choices.chance(85)) kind.value(choices.below(9).toString) else "NULL"
+    // Spark's vectorized reader fails on defaults of these types.
+    val hasNone = kind.family match {
+      case Family.Binary => true
+      case Family.Decimal(precision) => precision > 18
+      case _ => false
+    }
+    val default =
+      if (!hasNone && choices.chance(85)) kind.value(choices.below(9).toString) else "NULL"
     StarColumn(
       name,
       kind,
@@ -117,7 +123,7 @@ final class Star(val seed: Long, folder: String) {
 
   private def partition(name: String): StarColumn = {
     val kind = Kinds.partition(choices)
-    val numbers = choices.between(2, 4)
+    val numbers = choices.between(2, 3)
     val value = nulls(choices.oneOf(0, 10), kind.value(s"pmod(id div 50, $numbers)"))
     StarColumn(name, kind, Domain.None, value, numbers)
   }

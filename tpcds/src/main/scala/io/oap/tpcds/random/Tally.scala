@@ -10,18 +10,27 @@ final class Tally {
   private var queries = 0L
   private var runs = 0L
   private var inError = 0L
+  private var empty = 0L
+  private var withoutScan = 0L
   private var spared = 0L
   private var judged = 0L
   private var served = 0L
   private var hits = 0L
   private val byKind = mutable.Map.empty[String, Tally.OfKind]
+  private val errors = mutable.Map.empty[String, Long]
   private val found = ArrayBuffer.empty[Failed]
 
   /** A query that has been run alone. */
   def query(query: Query, alone: Outcome): Unit = synchronized {
     queries += 1
     runs += 1
-    if (alone.isInstanceOf[Outcome.Failure]) inError += 1
+    alone match {
+      case Outcome.Rows(rows) => if (rows.isEmpty) empty += 1
+      case failure: Outcome.Failure =>
+        inError += 1
+        val what = failure.conditions.mkString(" <- ")
+        errors(what) = errors.getOrElse(what, 0L) + 1
+    }
     query.kinds.foreach(kind => of(kind).queries += 1)
   }
 
@@ -36,6 +45,7 @@ final class Tally {
       served += 1
       query.kinds.foreach(kind => of(kind).cached += 1)
     }
+    if (ran.hasNoScan) withoutScan += 1
     if (ran.uncached > 0) query.kinds.foreach(kind => of(kind).uncached += 1)
   }
 
@@ -63,8 +73,10 @@ final class Tally {
     Report.align(
       Seq("kind of SQL", "queries", "runs through the cache", "runs also around it") +: lines) +
       s"\n$queries queries, $runs runs, of which $served through the cache; $hits chunks hit\n" +
-      s"$inError queries fail alone; $spared runs with the cache gave rows where a value's error " +
-      s"was alone\n$judged differences in which Spark alone was wrong"
+      s"$withoutScan runs ended with a plan without any scan, which had given no row, or failed\n" +
+      s"$empty queries give no row; $inError fail alone; $spared runs with the cache gave rows where a value's error " +
+      s"was alone\n$judged differences in which Spark alone was wrong" +
+      errors.toSeq.sortBy(-_._2).map { case (what, count) => s"\n$count fail alone: $what" }.mkString
   }
 
   /** Kinds that ran often and were never served by the cache. */

@@ -67,7 +67,9 @@ final class Worker(session: SparkSession) extends AdaptiveSparkPlanHelper {
     session.conf.set("spark.sql.datetime.java8API.enabled", true)
     val (outcome, plan) = Outcome.of(session.sql(query.sql))
     val scans = plan.map(ScanMetrics.of)
-    val uncached = plan.fold(0)(collectWithSubqueries(_) { case scan: FileSourceScanExec => scan }.size)
+    val uncached = plan.fold(0)(collectWithSubqueries(_) { case scan: FileSourceScanExec =>
+      scan
+    }.size)
     Ran(outcome, scans.getOrElse(Map.empty), uncached)
   }
 }
@@ -80,4 +82,6 @@ final class Worker(session: SparkSession) extends AdaptiveSparkPlanHelper {
  */
 final case class Ran(outcome: Outcome, scan: Map[String, Long], uncached: Int) {
   def isServed: Boolean = scan.nonEmpty
+
+  def hasNoScan: Boolean = scan.isEmpty && uncached == 0
 }
