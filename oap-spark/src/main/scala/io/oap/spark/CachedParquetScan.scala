@@ -60,7 +60,7 @@ final class CachedParquetScanBuilder(
         case _: PythonUDF | _: UpdateFields => true
         case _ => false
       })
-    val above = super.pushFilters(listed) ++ others
+    val above = FilterValues.inEveryZone(super.pushFilters(listed)) ++ others
     // In the order of the query, in which an earlier condition may keep rows from a later one.
     above.sortBy(filters.indexOf(_))
   }

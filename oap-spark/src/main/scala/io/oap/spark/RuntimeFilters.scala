@@ -54,17 +54,19 @@ private final class RuntimeFilters(
    * filters cut a key to as many bytes as the file has, which may be fewer than the table says. None
    * on timestamps: several of a file in the old calendar may be one to Spark.
    */
-  def rowGroups: Array[Filter] = onData
-    .filterNot { case (field, _) =>
-      field.dataType match {
-        case _: DecimalType | TimestampType | TimestampNTZType => true
-        case _ => false
+  def rowGroups: Array[Filter] = FilterValues.inEveryZone {
+    onData
+      .filterNot { case (field, _) =>
+        field.dataType match {
+          case _: DecimalType | TimestampType | TimestampNTZType => true
+          case _ => false
+        }
       }
-    }
-    .flatMap { case (_, predicate) => bounded(predicate) }
-    .filter(_.children().forall(RuntimeFilters.isExact))
-    .flatMap(SparkInternals.toFilter(_))
-    .toArray
+      .flatMap { case (_, predicate) => bounded(predicate) }
+      .filter(_.children().forall(RuntimeFilters.isExact))
+      .flatMap(SparkInternals.toFilter(_))
+      .toArray
+  }
 
   /** Row groups are ruled out by minimum and maximum: of many keys only the ends matter. */
   private def bounded(predicate: Predicate): Seq[Predicate] = predicate match {
@@ -85,9 +87,9 @@ private object RuntimeFilters {
   private val MaxKeysSent = 1000
 
   /**
-   * Whether what is compared with a file's minimum and maximum is this key. Filters hold strings and
-   * days as Java does: no bytes that are not UTF-8, no day that its calendar or the time zone left
-   * out. And of a file in the old calendar, two days before the change may be one to Spark.
+   * Whether what is compared with a file's minimum and maximum is this key. Filters hold strings as
+   * Java does: no bytes that are not UTF-8. And of a file in the old calendar, two days before the
+   * change may be one to Spark.
    */
   private def isExact(operand: Operand): Boolean = operand match {
     case literal: Literal[_] =>

@@ -1,0 +1,24 @@
+package io.oap.spark
+
+import org.apache.spark.sql.SparkSession
+
+/** A suite whose executors are processes of their own, with one core each. */
+abstract class ExecutorsSuite(executors: Int) extends CacheSuite {
+  private val HomeOfWorkers = "spark.test.home"
+
+  override protected def newApplication(settings: Map[String, String]): SparkSession = {
+    // Where the workers put the folders and logs of their executors, as Spark tests itself.
+    System.setProperty(HomeOfWorkers, folder.toString)
+    super.newApplication(
+      Map(
+        // There is no installation of Spark that its launcher could look into.
+        "spark.executorEnv.SPARK_SCALA_VERSION" -> "2.13",
+        "spark.master" -> s"local-cluster[$executors,1,1024]",
+        "spark.executor.extraClassPath" -> System.getProperty("java.class.path")
+      ) ++ settings)
+  }
+
+  override protected def afterAll(): Unit =
+    try super.afterAll()
+    finally System.clearProperty(HomeOfWorkers)
+}
