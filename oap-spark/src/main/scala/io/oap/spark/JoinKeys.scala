@@ -11,7 +11,16 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.catalyst.optimizer.JoinSelectionHelper
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LogicalPlan, Subquery}
+import org.apache.spark.sql.catalyst.plans.logical.{
+  Filter,
+  Join,
+  LeafNode,
+  LogicalPlan,
+  RebalancePartitions,
+  RepartitionOperation,
+  Subquery
+}
+import org.apache.spark.sql.catalyst.plans.physical.RoundRobinPartitioning
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.{
   DataSourceV2Relation,
@@ -28,6 +37,11 @@ import org.apache.spark.sql.internal.SQLConf
  * plan are run once only while they stay equal: so a table that stands in the plan several times
  * offers its partition columns only, as it does in Spark alone. So does every table in a subquery
  * that is optimized apart from the plan around it, which may have the same tables.
+ *
+ * A scan drops rows by join keys as far as it comes by it: one of cached vector chunks drops others
+ * than one that decodes, and one without a pool none. So the rows that leave it are of the same
+ * number again only where the join has passed. Where something counts on them before, no data column
+ * is offered: see `dealtBeforeJoin`.
  *
  * @param plan a plan whose relations have not become V2 scans yet
  */
@@ -79,10 +93,29 @@ private final class JoinKeys(plan: LogicalPlan, conf: SQLConf)
       }
   }
 
+  /**
+   * Relations whose rows an exchange deals to its partitions by turns, below any join: each row goes
+   * where the number of rows before it says. Such a task must give the same rows when it runs again
+   * after an executor was lost, because some partitions may have been read by then.
+   */
+  private val dealtBeforeJoin: Seq[LogicalPlan] = for {
+    join <- plan.collect { case node if JoinKeys.joins(node) => node }
+    exchange <- join.collect { case node if dealsByTurns(node) => node }
+    relation <- exchange.collectLeaves()
+  } yield relation
+
+  private def dealsByTurns(node: LogicalPlan): Boolean = node match {
+    case exchange: RepartitionOperation =>
+      exchange.shuffle && exchange.partitioning.isInstanceOf[RoundRobinPartitioning]
+    case exchange: RebalancePartitions => exchange.partitionExpressions.isEmpty
+    case _ => false
+  }
+
   /** Data columns of a relation that it should offer, besides its partition columns. */
   def offered(relation: LeafNode): AttributeSet =
     if (!conf.dynamicPartitionPruningReuseBroadcastOnly || isSubquery ||
-      timesRead(table(relation)) > 1) {
+      conf.shuffleChecksumMismatchFullRetryEnabled || timesRead(table(relation)) > 1 ||
+      dealtBeforeJoin.exists(_ eq relation)) {
       AttributeSet.empty
     } else {
       AttributeSet(keys.collect {
@@ -111,4 +144,17 @@ private final class JoinKeys(plan: LogicalPlan, conf: SQLConf)
   def compute(columns: AttributeSet): Boolean =
     (keys.map(_.expression) ++ soughtInSubqueries).exists(key =>
       !key.isInstanceOf[Attribute] && key.references.intersect(columns).nonEmpty)
+}
+
+private object JoinKeys {
+
+  /** Whether this is a join, or has a condition that Spark turns into one. */
+  def joins(node: LogicalPlan): Boolean = node match {
+    case _: Join => true
+    case other =>
+      other.expressions.exists(_.exists {
+        case _: Exists | _: InSubquery => true
+        case _ => false
+      })
+  }
 }

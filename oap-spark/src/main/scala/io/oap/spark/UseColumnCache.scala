@@ -9,8 +9,6 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.expressions.{
   AttributeSet,
   DynamicPruningSubquery,
-  Exists,
-  InSubquery,
   MetadataAttribute,
   Nondeterministic,
   SubqueryExpression
@@ -55,23 +53,13 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
   private def turned(plan: LogicalPlan): LogicalPlan = plan match {
     // The table that is to change; Spark refuses that for V1, in its own words.
     case delete: DeleteFromTable => delete
-    case subquery: Subquery if subquery.correlated || !hasJoin(subquery) => subquery
+    case subquery: Subquery if subquery.correlated || !subquery.exists(JoinKeys.joins) => subquery
     case subquery: Subquery => withCachedSubqueries(cached(subquery))
     case _ => withCachedSubqueries(cached(MergeScalarSubqueries(plan)))
   }
 
   private def isEnabled: Boolean =
     OapConfig.CACHE_ENABLED.get(key => conf.getConfString(key, null))
-
-  /** Whether there are joins, or conditions that Spark turns into joins. */
-  private def hasJoin(plan: LogicalPlan): Boolean = plan.exists {
-    case _: Join => true
-    case other =>
-      other.expressions.exists(_.exists {
-        case _: Exists | _: InSubquery => true
-        case _ => false
-      })
-  }
 
   private def cached(plan: LogicalPlan): LogicalPlan = {
     // Spark prunes the partitions of V1 catalog tables after this rule. Doing it now gives the
@@ -103,18 +91,28 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
 
   /**
    * Whether it matters which rows a task has: `randomSplit` makes one plan for each part, and a row
-   * is in one part only if all have the same tasks. So it is with row numbers and random numbers.
+   * is in one part only if all have the same tasks. So it is with row numbers and random numbers,
+   * and with the index of pandas on Spark, by which two frames of one table are put side by side.
+   * An RDD of objects may be zipped with another one, or wait at a barrier, which no plan shows.
    */
-  private def countsOnLayout(plan: LogicalPlan): Boolean = plan.exists {
-    case _: Sample => true
-    case other => other.expressions.exists(_.exists(_.isInstanceOf[Nondeterministic]))
+  private def countsOnLayout(plan: LogicalPlan): Boolean =
+    givesObjects(plan) || plan.exists {
+      case _: Sample | _: AttachDistributedSequence => true
+      case other => other.expressions.exists(_.exists(_.isInstanceOf[Nondeterministic]))
+    }
+
+  /** Whether the result of a plan is objects: an RDD takes them. */
+  private def givesObjects(plan: LogicalPlan): Boolean = plan match {
+    case Project(_, child) => givesObjects(child)
+    case _ => plan.isInstanceOf[ObjectProducer]
   }
 
   /** Turns the subqueries that were left alone; Spark's push-down has passed them already. */
   private def withCachedSubqueries(plan: LogicalPlan): LogicalPlan =
     plan.transformAllExpressions {
       case pruning: DynamicPruningSubquery => pruning
-      case subquery: SubqueryExpression if subquery.isCorrelated || !hasJoin(subquery.plan) =>
+      case subquery: SubqueryExpression
+          if subquery.isCorrelated || !subquery.plan.exists(JoinKeys.joins) =>
         val turned = cached(Subquery(subquery.plan, correlated = false)).children.head
         subquery.withNewPlan(withCachedSubqueries(V2ScanRelationPushDown(turned)))
     }

@@ -1,13 +1,20 @@
 package io.oap.spark.placement
 
-import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.catalyst.expressions.PythonUDF
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, MapInArrow, MapInPandas}
+import org.apache.spark.sql.{DataFrame, Encoders}
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, PythonUDF}
+import org.apache.spark.sql.catalyst.plans.logical.{
+  AttachDistributedSequence,
+  LogicalPlan,
+  MapInArrow,
+  MapInPandas
+}
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.datasources.FilePartition
+import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.functions.monotonically_increasing_id
+import org.apache.spark.sql.types.LongType
 
+import io.oap.common.FileIdentity
 import io.oap.spark.CacheSuite
 
 /**
@@ -24,6 +31,7 @@ class LayoutSuite extends CacheSuite {
     super.beforeAll()
     // So many files that each executor surely gets some, whatever their names.
     spark.range(0, 4000, 1, 64).write.parquet(path("numbers"))
+    spark.range(0, 4000, 1, 8).selectExpr("id", "2 * id AS twice").write.parquet(path("columns"))
     spark.stop()
     spark = newApplication(settings + ("spark.master" -> "local-cluster[0,1,1024]"))
     val directory = Cluster.of(spark.sparkContext).directory
@@ -88,5 +96,51 @@ class LayoutSuite extends CacheSuite {
     assert(!isPlaced(numbers.sample(0.1, 42)))
     assert(!isPlaced(numbers.where("id > 7").withColumn("row", monotonically_increasing_id())))
     assert(!isPlaced(numbers.where("rand(3) < 0.5")))
+  }
+
+  private def sparksOwn(query: => DataFrame): Seq[FilePartition] =
+    alone(withConf("spark.sql.sources.useV1SourceList" -> "") {
+      partitions(planned(query.queryExecution.analyzed))
+    })
+
+  private def delta(file: PartitionedFile, chunk: Long): FileDelta = FileDelta(
+    FileIdentity.placementKey(file.toPath.toString, file.fileSize, file.modificationTime),
+    Some(FileLayout(Array("id", "twice"), Array(4L), Array(100000, 100000))),
+    Array(chunk),
+    Array(0L)
+  )
+
+  test("the index of pandas on Spark numbers rows alike, whichever columns executors hold") {
+    def column(name: String): DataFrame =
+      spark.read.schema("id LONG, twice LONG").parquet(path("columns")).select(name)
+    val whole = sparksOwn(column("id")).flatMap(_.files).zipWithIndex
+    // Each holds one column of two files, and the other column of two files that are not the same.
+    for ((executor, place) <- Executors.zipWithIndex) {
+      val held = whole.collect {
+        case (file, i) if i % 4 == place => delta(file, if (i / 2 == place) 3L else 1L)
+        case (file, i) if i / 2 == place => delta(file, 2L)
+      }
+      Cluster.of(spark.sparkContext).directory
+        .accept(ResidencyDelta(executor, 0, 1, held, 1L << 30, 400000))
+    }
+    def placed(name: String) = partitions(planned(column(name).queryExecution.analyzed))
+    assert(placed("id").forall(_.isInstanceOf[PlacedPartition]))
+    assert(files(placed("id")) !== files(placed("twice")))
+    for (name <- Seq("id", "twice")) {
+      val index = AttributeReference("index", LongType, nullable = false)()
+      val plan = planned(AttachDistributedSequence(index, column(name).queryExecution.analyzed))
+      assert(cachedScans(plan).size === 1)
+      assert(!partitions(plan).exists(_.isInstanceOf[PlacedPartition]))
+      assert(files(partitions(plan)) === files(sparksOwn(column(name))))
+    }
+  }
+
+  test("an RDD of objects keeps Spark's partitions") {
+    def query = numbers.where("id > 7")
+    val own = sparksOwn(query).length
+    assert(partitions(query.queryExecution.sparkPlan).length > own)
+    assert(query.rdd.getNumPartitions === own)
+    assert(query.as(Encoders.scalaLong).map((id: Long) => id + 1)(Encoders.scalaLong)
+      .rdd.getNumPartitions === own)
   }
 }
