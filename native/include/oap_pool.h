@@ -202,6 +202,10 @@ int oap_pool_abandon(oap_pool *pool, const oap_chunk *chunk);
 /* Pins a published chunk. Counts as a use. ENOENT: not held. */
 int oap_pool_pin(oap_pool *pool, const oap_key *key, oap_chunk *out);
 
+/* Pins a published chunk without counting a use, a hit or a miss: for checks of what is held.
+ * ENOENT: not held. */
+int oap_pool_pin_unused(oap_pool *pool, const oap_key *key, oap_chunk *out);
+
 /* Copies a pinned chunk's bytes out of its pieces, for readers that need them in one. */
 void oap_chunk_copy(const oap_chunk *chunk, void *to);
 

@@ -228,16 +228,18 @@ int oap_shard_abandon(oap_shard *shard, const oap_chunk *chunk) {
   return 0;
 }
 
-int oap_shard_pin(oap_shard *shard, const uint64_t key[4], uint64_t hash, oap_chunk *out) {
+int oap_shard_pin(oap_shard *shard, const uint64_t key[4], uint64_t hash, bool is_use,
+                  oap_chunk *out) {
   uint64_t before;
-  uint32_t number = oap_index_pin(&shard->index, key, hash, &before);
+  uint32_t number = oap_index_pin(&shard->index, key, hash, is_use, &before);
   oap_stripe *stripe = oap_shard_stripe(shard);
+  if (is_use) {
+    count(number == 0 ? &stripe->misses : &stripe->hits, 1);
+  }
   if (number == 0) {
-    count(&stripe->misses, 1);
     return -ENOENT;
   }
-  count(&stripe->hits, 1);
-  if (shard->order.policy->used != NULL) {
+  if (is_use && shard->order.policy->used != NULL) {
     shard->order.policy->used(&shard->order, number);
   }
   if (oap_word_pins(before) == 0) {

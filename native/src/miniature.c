@@ -42,7 +42,7 @@ void oap_miniature_close(oap_miniature *m) {
 
 bool oap_miniature_use(oap_miniature *m, const uint64_t key[4], uint64_t hash) {
   oap_chunk chunk;
-  bool held = oap_shard_pin(&m->shard, key, hash, &chunk) == 0;
+  bool held = oap_shard_pin(&m->shard, key, hash, true, &chunk) == 0;
   if (held) {
     oap_shard_unpin(&m->shard, &chunk);
   }

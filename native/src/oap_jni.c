@@ -164,10 +164,13 @@ static jint native_abandon(JNIEnv *env, jclass class, jlong pool, jlong slot_and
 }
 
 static jint native_pin(JNIEnv *env, jclass class, jlong pool, jlong high, jlong low,
-                       jlong group_and_column, jlong representation, jlong out) {
+                       jlong group_and_column, jlong representation, jboolean is_use,
+                       jlong out) {
   (void)env, (void)class;
   oap_key key = key_of(high, low, group_and_column, representation);
-  return oap_pool_pin(pool_of(pool), &key, (oap_chunk *)(uintptr_t)out);
+  oap_chunk *chunk = (oap_chunk *)(uintptr_t)out;
+  return is_use ? oap_pool_pin(pool_of(pool), &key, chunk)
+                : oap_pool_pin_unused(pool_of(pool), &key, chunk);
 }
 
 static jint native_unpin(JNIEnv *env, jclass class, jlong pool, jlong slot_and_generation,
@@ -256,7 +259,7 @@ static const JNINativeMethod methods[] = {
     {"setNote", "(JJIJ)I", (void *)native_set_note},
     {"note", "(JJI)J", (void *)native_note},
     {"abandon", "(JJIJ)I", (void *)native_abandon},
-    {"pin", "(JJJJJJ)I", (void *)native_pin},
+    {"pin", "(JJJJJZJ)I", (void *)native_pin},
     {"unpin", "(JJIJ)I", (void *)native_unpin},
     {"isHeld", "(JJJJJ)Z", (void *)native_is_held},
     {"drop", "(JJJJJ)I", (void *)native_drop},

@@ -255,11 +255,19 @@ int oap_pool_abandon(oap_pool *pool, const oap_chunk *chunk) {
                                           : -EINVAL;
 }
 
-int oap_pool_pin(oap_pool *pool, const oap_key *key, oap_chunk *out) {
+static int pin(oap_pool *pool, const oap_key *key, bool is_use, oap_chunk *out) {
   uint64_t words[4];
   oap_key_words(key, words);
   uint64_t hash = oap_key_hash(words);
-  return oap_shard_pin(shard_of(pool, hash), words, hash, out);
+  return oap_shard_pin(shard_of(pool, hash), words, hash, is_use, out);
+}
+
+int oap_pool_pin(oap_pool *pool, const oap_key *key, oap_chunk *out) {
+  return pin(pool, key, true, out);
+}
+
+int oap_pool_pin_unused(oap_pool *pool, const oap_key *key, oap_chunk *out) {
+  return pin(pool, key, false, out);
 }
 
 int oap_pool_unpin(oap_pool *pool, const oap_chunk *chunk) {

@@ -90,7 +90,8 @@ int oap_shard_publish(oap_shard *shard, const oap_chunk *chunk);
 int oap_shard_set_note(oap_shard *shard, const oap_chunk *chunk, uint64_t note);
 int oap_shard_note(oap_shard *shard, const oap_chunk *chunk, uint64_t *note);
 int oap_shard_abandon(oap_shard *shard, const oap_chunk *chunk);
-int oap_shard_pin(oap_shard *shard, const uint64_t key[4], uint64_t hash, oap_chunk *out);
+int oap_shard_pin(oap_shard *shard, const uint64_t key[4], uint64_t hash, bool is_use,
+                  oap_chunk *out);
 int oap_shard_unpin(oap_shard *shard, const oap_chunk *chunk);
 bool oap_shard_is_held(oap_shard *shard, const uint64_t key[4], uint64_t hash);
 int oap_shard_drop(oap_shard *shard, const uint64_t key[4], uint64_t hash);

@@ -350,6 +350,36 @@ static void chunks_that_are_not_held(void) {
   close_valid(pool);
 }
 
+/* Two chunks fill the pool; the one that was published first leaves, unless it has been used. */
+static void pins_that_are_no_uses(void) {
+  const char *policies[] = {"lru", "s3fifo", "generations"};
+  for (int i = 0; i < 3; i++) {
+    for (int is_use = 0; is_use < 2; is_use++) {
+      oap_options options = {.capacity = CAPACITY, .policy = policies[i], .shards = 1};
+      oap_pool *pool;
+      CHECK(oap_pool_open(&options, &pool) == 0);
+      oap_key key[3];
+      oap_chunk chunk;
+      for (uint32_t k = 0; k < 3; k++) {
+        key[k] = key_numbered(1, 0, k);
+        CHECK(oap_pool_reserve(pool, &key[k], CAPACITY * 2 / 5, &chunk) == 0);
+        CHECK(oap_pool_publish(pool, &chunk) == 0 && oap_pool_unpin(pool, &chunk) == 0);
+        for (int uses = 0; k == 1 && uses < 2; uses++) {
+          CHECK((is_use ? oap_pool_pin : oap_pool_pin_unused)(pool, &key[0], &chunk) == 0);
+          CHECK(oap_pool_unpin(pool, &chunk) == 0);
+        }
+      }
+      CHECK(oap_pool_is_held(pool, &key[0]) == is_use);
+      CHECK(oap_pool_is_held(pool, &key[1]) != is_use);
+      CHECK(oap_pool_pin_unused(pool, &key[is_use], &chunk) == -ENOENT);
+      oap_stats stats;
+      oap_pool_stats(pool, &stats);
+      CHECK(stats.hits == (is_use ? 2 : 0) && stats.misses == 0);
+      close_valid(pool);
+    }
+  }
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   sizes_that_cannot_be();
@@ -365,5 +395,6 @@ int main(int argc, char **argv) {
   slots_that_run_out();
   chunks_larger_than_a_window();
   chunks_that_are_not_held();
+  pins_that_are_no_uses();
   return 0;
 }

@@ -110,7 +110,8 @@ static void pin(model *m, uint32_t k) {
   oap_key key = key_of(k);
   held *h = &m->held[m->held_count];
   bool is_held = oap_pool_is_held(m->pool, &key);
-  int result = oap_pool_pin(m->pool, &key, &h->chunk);
+  int result = random_below(&m->random, 4) == 0 ? oap_pool_pin_unused(m->pool, &key, &h->chunk)
+                                                : oap_pool_pin(m->pool, &key, &h->chunk);
   CHECK(result == (is_held ? 0 : -ENOENT));
   CHECK(is_held || held_of(m, k, false) < 0); /* pinned ones are never evicted */
   if (result == 0) {

@@ -178,6 +178,12 @@ public final class ChunkCache {
     return leave(key);
   }
 
+  /** Drops a chunk whose bytes are no longer those it was published with. */
+  void dropDamaged(ChunkKey key) {
+    LOG.warn("The column chunk {} is damaged in the pool; it is dropped, and its file read.", key);
+    drop(key);
+  }
+
   private boolean leave(ChunkKey key) {
     boolean dropped = pool.drop(key);
     kept.release(key);
@@ -312,16 +318,13 @@ public final class ChunkCache {
   private HeldChunks get(
       List<ChunkRequest> requests, FileRanges file, CacheCounters counters, boolean isAsked)
       throws IOException {
-    HeldChunks held = new HeldChunks(requests.size(), this::unpin);
-    boolean complete = false;
+    HeldChunks held = new HeldChunks(requests, this);
     try {
       new ChunkGet(this, requests, file, counters, held, isAsked).run();
-      complete = true;
       return held;
-    } finally {
-      if (!complete) {
-        held.close();
-      }
+    } catch (Throwable e) {
+      held.close();
+      throw e;
     }
   }
 
@@ -331,15 +334,20 @@ public final class ChunkCache {
    * @return the chunk as the only buffer, or null
    */
   public HeldChunks getIfHeld(ChunkRequest chunk) {
+    HeldChunks held = new HeldChunks(List.of(chunk), this);
     Pin pin = pin(chunk);
     if (pin == null) {
       return null;
     }
-    isFound(chunk.key(), pin.bytes());
-    ChunkAccess.record(chunk.key(), pin.bytes(), true);
-    HeldChunks held = new HeldChunks(1, this::unpin);
-    held.put(0, pin);
-    return held;
+    try {
+      held.put(0, pin);
+      isFound(chunk.key(), chunk.length());
+      ChunkAccess.record(chunk.key(), chunk.length(), true);
+      return held;
+    } catch (Throwable e) {
+      held.close();
+      throw e;
+    }
   }
 
   /** Whether this question was asked of the chunk before, as far as a bounded memory tells. */
@@ -382,12 +390,11 @@ public final class ChunkCache {
 
   /** Gives the pool up for the rest of the process. */
   void switchOff(Throwable cause) {
-    if (!fault.compareAndSet(null, cause)) {
-      return;
+    if (fault.compareAndSet(null, cause)) {
+      LOG.warn(
+          "The column chunk pool failed and is not used any more by this process; queries go on,"
+              + " reading files without it.",
+          cause);
     }
-    LOG.warn(
-        "The column chunk pool failed and is not used any more by this process; queries go on,"
-            + " reading files without it.",
-        cause);
   }
 }

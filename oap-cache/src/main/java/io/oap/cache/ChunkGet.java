@@ -4,6 +4,7 @@ import io.oap.cache.FileRanges.Range;
 import io.oap.cache.pool.Pin;
 import io.oap.cache.pool.Reservation;
 import io.oap.cache.pool.Reservation.Outcome;
+import io.oap.common.ChunkKey;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
@@ -12,12 +13,10 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 
 /** One call of {@link ChunkCache#get}. For one thread. */
 final class ChunkGet {
-
-  /** A chunk this caller has promised to load: its index among the requests, and its room. */
-  private record Load(int index, Reservation room, CountDownLatch done) {}
 
   /** A chunk another caller is loading. */
   private record Wait(int index, CountDownLatch done) {}
@@ -31,7 +30,12 @@ final class ChunkGet {
   private final CacheCounters counters;
   private final HeldChunks held;
   private final boolean isAsked;
-  private final List<Load> loading = new ArrayList<>();
+
+  // By index of the request: of chunks that this caller has promised to load the latch that others
+  // wait for and the room, else null. Arrays, because nothing may fail between a promise and here.
+  private final CountDownLatch[] promised;
+  private final Reservation[] rooms;
+
   private final List<Bypass> bypassing = new ArrayList<>();
   private final List<Wait> waiting = new ArrayList<>();
 
@@ -52,6 +56,8 @@ final class ChunkGet {
     this.counters = counters;
     this.held = held;
     this.isAsked = isAsked;
+    this.promised = new CountDownLatch[requests.size()];
+    this.rooms = new Reservation[requests.size()];
   }
 
   void run() throws IOException {
@@ -65,7 +71,7 @@ final class ChunkGet {
       }
       read();
     } finally {
-      abandonUnpublished();
+      endLoads();
     }
     await();
   }
@@ -75,8 +81,8 @@ final class ChunkGet {
     if (pin == null) {
       return false;
     }
-    cache.isFound(requests.get(index).key(), pin.bytes());
     held.put(index, pin);
+    cache.isFound(requests.get(index).key(), requests.get(index).length());
     counters.hit(requests.get(index).length());
     tell(index, true);
     return true;
@@ -111,28 +117,23 @@ final class ChunkGet {
       waiting.add(new Wait(index, others));
       return;
     }
+    promised[index] = done;
     Outcome outcome = null;
     boolean isAdmitted = true;
     try {
       isAdmitted = cache.admits(request.key(), request.length());
       if (isAdmitted) {
-        Reservation room = cache.reserve(request.key(), request.length());
-        outcome = room.outcome();
-        if (outcome == Outcome.RESERVED) {
-          loading.add(new Load(index, room, done));
-        }
+        rooms[index] = cache.reserve(request.key(), request.length());
+        outcome = rooms[index].outcome();
       }
     } catch (RuntimeException | LinkageError e) {
       cache.switchOff(e);
-    } finally {
-      if (outcome != Outcome.RESERVED) {
-        cache.limits.abandon(request.key());
-        cache.loads.remove(request.key(), done);
-        done.countDown();
-      }
     }
-    if (outcome != Outcome.RESERVED && !(outcome == Outcome.PRESENT && hit(index))) {
-      bypassing.add(new Bypass(index, isAdmitted ? why(outcome) : MissCause.NOT_ADMITTED));
+    if (outcome != Outcome.RESERVED) {
+      endLoad(index);
+      if (!(outcome == Outcome.PRESENT && hit(index))) {
+        bypassing.add(new Bypass(index, isAdmitted ? why(outcome) : MissCause.NOT_ADMITTED));
+      }
     }
   }
 
@@ -147,7 +148,9 @@ final class ChunkGet {
   private void read() throws IOException {
     List<Integer> wanted = new ArrayList<>();
     bypassing.forEach(bypass -> wanted.add(bypass.index()));
-    loading.forEach(load -> wanted.add(load.index()));
+    List<Integer> loading =
+        IntStream.range(0, promised.length).filter(this::isLoading).boxed().toList();
+    wanted.addAll(loading);
     if (wanted.isEmpty()) {
       return;
     }
@@ -155,15 +158,14 @@ final class ChunkGet {
     long bytes = readInto(wanted);
     bypassing.forEach(bypass -> counters.miss(bypass.why()));
     bypassing.forEach(this::tell);
-    loading.forEach(load -> tell(load.index(), false));
-    for (Load load : loading) {
-      boolean isPublished = publish(load);
+    loading.forEach(index -> tell(index, false));
+    for (int index : loading) {
+      ChunkRequest request = requests.get(index);
+      boolean isPublished = publish(index);
       if (isPublished && !isAsked) {
-        ChunkRequest request = requests.get(load.index());
         cache.entered(request.key(), request.length());
       }
-      counters.miss(
-          isPublished ? cache.loaded.load(requests.get(load.index()).key()) : MissCause.OTHER);
+      counters.miss(isPublished ? cache.loaded.load(request.key()) : MissCause.OTHER);
     }
     counters.read(bytes, System.nanoTime() - start);
   }
@@ -197,18 +199,19 @@ final class ChunkGet {
   }
 
   /** Copies a chunk that was read into its room. The caller goes on with its own buffer. */
-  private boolean publish(Load load) {
+  private boolean publish(int index) {
     try {
-      ByteBuffer source = held.buffer(load.index());
-      for (int i = 0; i < load.room().pieces(); i++) {
-        ByteBuffer piece = load.room().piece(i);
+      Reservation room = rooms[index];
+      ByteBuffer source = held.buffer(index);
+      for (int i = 0; i < room.pieces(); i++) {
+        ByteBuffer piece = room.piece(i);
         int bytes = Math.min(piece.remaining(), source.remaining());
         piece.put(source.slice(source.position(), bytes));
         source.position(source.position() + bytes);
       }
-      load.room().setNote(Checksum.of(held.buffer(load.index())));
-      load.room().publish().close();
-      ChunkRequest loaded = requests.get(load.index());
+      room.setNote(Checksum.of(held.buffer(index)));
+      room.publish().close();
+      ChunkRequest loaded = requests.get(index);
       cache.isLoaded(loaded.key(), null, loaded.length());
       return true;
     } catch (RuntimeException | LinkageError e) {
@@ -217,17 +220,52 @@ final class ChunkGet {
     }
   }
 
-  private void abandonUnpublished() {
-    for (Load load : loading) {
+  private boolean isLoading(int index) {
+    return promised[index] != null;
+  }
+
+  /** Ends all loads, whatever becomes of any of them. */
+  private void endLoads() {
+    Error error = null;
+    for (int i = 0; i < promised.length; i++) {
       try {
-        load.room().close();
-      } catch (RuntimeException | LinkageError e) {
-        cache.switchOff(e);
-      } finally {
-        cache.limits.abandon(requests.get(load.index()).key()); // unless it was published
-        cache.loads.remove(requests.get(load.index()).key(), load.done());
-        load.done().countDown();
+        endLoad(i);
+      } catch (Error e) { // such as a lack of memory
+        error = e;
       }
+    }
+    if (error != null) {
+      throw error;
+    }
+  }
+
+  /** Ends a load that this caller has promised; it is abandoned unless it was published. */
+  private void endLoad(int index) {
+    if (!isLoading(index)) {
+      return;
+    }
+    ChunkKey key = requests.get(index).key();
+    CountDownLatch done = promised[index];
+    promised[index] = null;
+    try {
+      closeRoom(rooms[index]);
+    } finally {
+      try {
+        cache.limits.abandon(key);
+      } finally {
+        cache.loads.remove(key, done);
+        done.countDown();
+      }
+    }
+  }
+
+  private void closeRoom(Reservation room) {
+    try {
+      if (room != null) {
+        room.close();
+      }
+    } catch (RuntimeException | LinkageError e) {
+      cache.switchOff(e);
     }
   }
 

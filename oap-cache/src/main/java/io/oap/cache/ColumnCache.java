@@ -148,7 +148,7 @@ public final class ColumnCache implements AutoCloseable {
       if (isCancelled.getAsBoolean()) {
         break;
       }
-      try (Pin pin = pool.pin(held.key())) {
+      try (Pin pin = pool.pinUnused(held.key())) {
         if (pin == null) {
           continue; // has left meanwhile
         }

@@ -11,6 +11,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import org.slf4j.Logger;
@@ -20,7 +21,8 @@ import org.slf4j.LoggerFactory;
  * Chunks that stay in the pool until somebody lets go of them, because a user has pinned their
  * table: this holds a pin of each, which eviction passes over as it does any other. At most half of
  * the pool is kept, so that there always is room for the rest. Of a file that is written again only
- * its last version is kept, from when a chunk of that comes. Thread-safe.
+ * its last version is kept, from when a chunk of that comes. Thread-safe; a hit of a chunk that is
+ * kept waits for nobody.
  */
 public final class KeptChunks {
   private static final Logger LOG = LoggerFactory.getLogger(KeptChunks.class);
@@ -48,7 +50,10 @@ public final class KeptChunks {
   private final ColumnPool pool;
   private final PinnedRoom room;
   private final Function<FileId, KnownFile> files;
-  private final Map<ChunkKey, Kept> pins = new HashMap<>();
+
+  /** Changed under the lock; hits look into it without. */
+  private final Map<ChunkKey, Kept> pins = new ConcurrentHashMap<>();
+
   private final Map<String, Version> byPath = new HashMap<>();
   private long bytes;
   private long most;
@@ -71,13 +76,19 @@ public final class KeptChunks {
   }
 
   /** Whether a chunk is kept. */
-  public synchronized boolean isKept(ChunkKey key) {
+  public boolean isKept(ChunkKey key) {
     return pins.containsKey(key);
   }
 
-  /** Keeps a chunk that the pool holds, if there is room for that. */
-  public synchronized Outcome keep(ChunkKey key) {
-    if (pins.containsKey(key)) {
+  /**
+   * Keeps a chunk that the pool holds, if there is room for that. One that is kept needs no lock.
+   */
+  public Outcome keep(ChunkKey key) {
+    return isKept(key) ? Outcome.KEPT : keepNew(key);
+  }
+
+  private synchronized Outcome keepNew(ChunkKey key) {
+    if (isKept(key)) {
       return Outcome.KEPT;
     }
     KnownFile known = files.apply(key.file());

@@ -10,6 +10,7 @@ import io.oap.cache.vector.VectorChunk;
 import io.oap.cache.vector.VectorEncoder;
 import io.oap.cache.vector.VectorException;
 import io.oap.common.ChunkKey;
+import java.util.function.Function;
 
 /**
  * The column chunks that a pool holds in their vector representation. Nothing here reads a file: a
@@ -26,21 +27,34 @@ public final class VectorChunks {
 
   private final ColumnPool pool;
   private final ChunkCache chunks;
+  private final Function<Pin, VectorChunk> open;
   private final Cache<ChunkKey, Boolean> refused;
 
   VectorChunks(ColumnPool pool, ChunkCache chunks) {
-    this(pool, chunks, CacheBuilder.newBuilder().maximumSize(REFUSED).build());
+    this(pool, chunks, VectorChunk::open);
   }
 
-  private VectorChunks(ColumnPool pool, ChunkCache chunks, Cache<ChunkKey, Boolean> refused) {
+  /**
+   * @param open opens a chunk that is pinned, or says why not
+   */
+  VectorChunks(ColumnPool pool, ChunkCache chunks, Function<Pin, VectorChunk> open) {
+    this(pool, chunks, open, CacheBuilder.newBuilder().maximumSize(REFUSED).build());
+  }
+
+  private VectorChunks(
+      ColumnPool pool,
+      ChunkCache chunks,
+      Function<Pin, VectorChunk> open,
+      Cache<ChunkKey, Boolean> refused) {
     this.pool = pool;
     this.chunks = chunks;
+    this.open = open;
     this.refused = refused;
   }
 
   /** The same for readers of that kind. */
   VectorChunks with(ChunkCache others) {
-    return new VectorChunks(pool, others, refused);
+    return new VectorChunks(pool, others, open, refused);
   }
 
   /** A vector chunk if the pool holds it now; to be closed by the caller. Else null. */
@@ -50,25 +64,41 @@ public final class VectorChunks {
       return null;
     }
     VectorChunk chunk = null;
+    HeldVector held = null;
     try {
-      chunk = VectorChunk.open(pin);
+      chunk = open.apply(pin);
       chunks.isFound(key, pin.bytes());
       ChunkAccess.record(key, pin.bytes(), true);
-      return new HeldVector(pin, chunk, chunks::unpin);
+      held = new HeldVector(key, pin, chunk, chunks);
+      return held;
     } catch (VectorException e) {
       // Without it the reader takes the encoded chunk, and in time another one is made.
-      chunks.drop(key);
+      if (e.isCorrupt()) {
+        chunks.dropDamaged(key);
+      }
       return null;
     } finally {
-      if (chunk == null) {
+      if (held == null) {
+        if (chunk != null) {
+          chunk.close();
+        }
         chunks.unpin(pin);
       }
     }
   }
 
-  /** Drops a vector chunk that cannot be read: in time another one is made. */
-  public void drop(ChunkKey key) {
-    chunks.drop(key);
+  /** Drops a chunk if the pool holds it with other bytes than it was published with. */
+  public void dropIfDamaged(ChunkKey key) {
+    if (chunks.fault() != null) {
+      return;
+    }
+    try (Pin pin = pool.pinUnused(key)) {
+      if (pin != null && !Checksum.isRight(pin)) {
+        chunks.dropDamaged(key);
+      }
+    } catch (RuntimeException | LinkageError e) {
+      chunks.switchOff(e);
+    }
   }
 
   /**

@@ -1,5 +1,6 @@
 package io.oap.cache;
 
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -68,6 +69,20 @@ class KeptChunksTest {
     assertFalse(kept.release(key(0)));
     load(cache, 13, 14, 15, 16, 17, 18, 19, 20, 21);
     assertFalse(pool.isHeld(key(0)));
+  }
+
+  @Test
+  void hitsOfWhatIsKept_waitForNobody() throws Exception {
+    load(cache, 0);
+    assertEquals(Outcome.KEPT, kept.keep(key(0)));
+    ChunkCache keeping = cache.keeping(key -> true);
+    Thread reader = new Thread(() -> assertDoesNotThrow(() -> load(keeping, 0)));
+    synchronized (kept) { // as somebody does who lets go of a large table
+      reader.start();
+      reader.join(10_000);
+      assertFalse(reader.isAlive());
+    }
+    assertEquals(1, counters.chunksHit());
   }
 
   @Test

@@ -153,8 +153,13 @@ public final class CachedParquetFile {
     }
   }
 
+  /** The file's bytes, read around the cache; to be closed by the caller. */
+  public SeekableInputStream newStreamOfFile() {
+    return fileStream();
+  }
+
   /** The file's bytes, chunks from the cache; to be closed by the caller. */
-  public SeekableInputStream newStream() {
+  public CachedParquetStream newStream() {
     return new CachedParquetStream(
         fileStream(), id, footer, cache.footers(), cache.chunks(), counters);
   }

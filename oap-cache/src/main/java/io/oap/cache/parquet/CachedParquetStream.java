@@ -11,7 +11,9 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -26,12 +28,12 @@ import org.apache.parquet.io.SeekableInputStream;
  *
  * <p>Parquet's reader asks in two ways. A row group's columns come as one vectored read, with a
  * range for each chunk, or for each run of pages where the page index has ruled others out; held
- * chunks are handed out as slices of the pool, without a copy, and stay pinned until the next
- * vectored read (the next row group) or {@link #close}. Dictionary pages, bloom filters and page
- * indexes come as small sequential reads; those go through the footer cache. All else is read from
- * the file.
+ * chunks are handed out as slices of the pool, without a copy, and stay pinned until the next row
+ * group is read or {@link #close}; a row group that is read once more has the bytes of before.
+ * Dictionary pages, bloom filters and page indexes come as small sequential reads; those go through
+ * the footer cache. All else is read from the file.
  */
-final class CachedParquetStream extends SeekableInputStream {
+public final class CachedParquetStream extends SeekableInputStream {
   private static final int SMALL_CHUNK_BYTES = 256 << 10;
   private static final ByteBuffer EMPTY = ByteBuffer.allocate(0);
 
@@ -70,7 +72,6 @@ final class CachedParquetStream extends SeekableInputStream {
   @Override
   public void readVectored(List<ParquetFileRange> ranges, ByteBufferAllocator allocator)
       throws IOException {
-    releaseHeld();
     Map<ChunkRequest, List<ParquetFileRange>> byChunk =
         new TreeMap<>(Comparator.comparingLong(ChunkRequest::offset));
     List<ParquetFileRange> around = new ArrayList<>();
@@ -86,6 +87,43 @@ final class CachedParquetStream extends SeekableInputStream {
         byChunk.computeIfAbsent(chunk, c -> new ArrayList<>()).add(range);
       }
     }
+    if (!handAgain(byChunk, around)) {
+      releaseHeld();
+      handNew(byChunk, around);
+    }
+    readAround(around);
+    if (!ranges.isEmpty()) {
+      ParquetFileRange last = ranges.get(ranges.size() - 1);
+      position = last.getOffset() + last.getLength();
+    }
+  }
+
+  /** Hands out what is held already, if that is of the same row group; the rest is to be read. */
+  private boolean handAgain(
+      Map<ChunkRequest, List<ParquetFileRange>> byChunk, List<ParquetFileRange> around) {
+    Map<ChunkRequest, ByteBuffer> again = new HashMap<>();
+    for (HeldChunks chunks : held) {
+      for (int i = 0; i < chunks.requests().size(); i++) {
+        again.put(chunks.requests().get(i), chunks.buffer(i));
+      }
+    }
+    if (Collections.disjoint(again.keySet(), byChunk.keySet())) {
+      return false;
+    }
+    byChunk.forEach(
+        (chunk, wanted) -> {
+          if (again.containsKey(chunk)) {
+            slice(again.get(chunk), chunk, wanted);
+          } else {
+            around.addAll(wanted);
+          }
+        });
+    return true;
+  }
+
+  private void handNew(
+      Map<ChunkRequest, List<ParquetFileRange>> byChunk, List<ParquetFileRange> around)
+      throws IOException {
     List<ChunkRequest> whole = new ArrayList<>();
     byChunk.forEach(
         (chunk, wanted) -> {
@@ -108,11 +146,27 @@ final class CachedParquetStream extends SeekableInputStream {
         slice(loaded.buffer(i), whole.get(i), byChunk.get(whole.get(i)));
       }
     }
-    readAround(around);
-    if (!ranges.isEmpty()) {
-      ParquetFileRange last = ranges.get(ranges.size() - 1);
-      position = last.getOffset() + last.getLength();
+  }
+
+  /**
+   * Drops the chunks of the last row group that came from the pool and are damaged there. To be
+   * asked when something cannot be decoded.
+   *
+   * @return whether there are any; who reads the row group once more gets them as they are
+   */
+  public boolean dropDamaged() {
+    boolean isDamaged = false;
+    for (HeldChunks chunks : held) {
+      isDamaged |= chunks.dropDamaged();
     }
+    return isDamaged;
+  }
+
+  /**
+   * The place in the footer of the last row group that was read; -1 where the cache had no part.
+   */
+  public int rowGroup() {
+    return held.isEmpty() ? -1 : held.get(0).requests().get(0).key().rowGroup();
   }
 
   /**
@@ -194,12 +248,15 @@ final class CachedParquetStream extends SeekableInputStream {
     return true;
   }
 
-  /** Bytes of a structure at {@link #windowStart}: out of a held chunk, else out of the file. */
+  /**
+   * Bytes of a structure at {@link #windowStart}: out of a held chunk, else out of the file. They
+   * are kept longer than the chunk, so that damage must not go with them.
+   */
   private byte[] structure(int length) throws IOException {
     byte[] bytes = new byte[length];
     ChunkRequest chunk = footer.chunkAround(windowStart, length);
     try (HeldChunks found = chunk == null ? null : chunks.getIfHeld(chunk)) {
-      if (found == null) {
+      if (found == null || found.dropDamaged()) {
         file.readFully(windowStart, bytes);
       } else {
         ByteBuffer source = found.buffer(0);

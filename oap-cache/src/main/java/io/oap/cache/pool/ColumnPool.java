@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -45,13 +46,14 @@ public final class ColumnPool implements AutoCloseable {
   private final AtomicBoolean toldOfLostWrites = new AtomicBoolean();
   private volatile boolean closed;
 
-  private ColumnPool(long pool, String place) {
+  private ColumnPool(
+      long pool, String place, BiFunction<Long, Integer, ByteBuffer> window) {
     this.pool = pool;
     this.place = place;
     List<ByteBuffer> list = new ArrayList<>();
-    for (ByteBuffer w = NativePool.window(pool, 0); w != null; ) {
+    for (ByteBuffer w = window.apply(pool, 0); w != null; ) {
       list.add(w);
-      w = NativePool.window(pool, list.size());
+      w = window.apply(pool, list.size());
     }
     windows = list.toArray(ByteBuffer[]::new);
     readOnlyWindows = list.stream().map(ByteBuffer::asReadOnlyBuffer).toArray(ByteBuffer[]::new);
@@ -65,6 +67,11 @@ public final class ColumnPool implements AutoCloseable {
    * @throws PoolException when the library cannot be loaded or the memory cannot be had
    */
   public static ColumnPool open(PoolOptions options) throws PoolException {
+    return open(options, NativePool::window);
+  }
+
+  /** Opens a pool whose windows come, by their number, from a function; null is behind the last. */
+  static ColumnPool open(PoolOptions options, BiFunction<Long, Integer, ByteBuffer> window) {
     NativeLibrary.ensureLoaded();
     StringBuilder paths = new StringBuilder();
     options.paths().forEach(path -> paths.append(path).append('\0'));
@@ -87,7 +94,13 @@ public final class ColumnPool implements AutoCloseable {
     if (error != 0) {
       throw new PoolException(error, OpenFault.text(options, error));
     }
-    ColumnPool opened = new ColumnPool(pool[0], options.place());
+    ColumnPool opened;
+    try {
+      opened = new ColumnPool(pool[0], options.place(), window);
+    } catch (Throwable e) {
+      NativePool.close(pool[0]);
+      throw e;
+    }
     if (options.erased() && options.medium() == Medium.DEVDAX) {
       Runtime.getRuntime().addShutdownHook(new Thread(opened::closeAtExit, "oap-erase"));
     }
@@ -151,7 +164,7 @@ public final class ColumnPool implements AutoCloseable {
             memory.address);
     Reference.reachabilityFence(this);
     return switch (error) {
-      case 0 -> new Reservation(this, memory);
+      case 0 -> Reservation.of(this, memory);
       case Errno.EEXIST -> new Reservation(Reservation.Outcome.PRESENT);
       case Errno.EINPROGRESS -> new Reservation(Reservation.Outcome.LOADING);
       case Errno.EFBIG -> new Reservation(Reservation.Outcome.TOO_LARGE);
@@ -166,6 +179,15 @@ public final class ColumnPool implements AutoCloseable {
 
   /** Pins a published chunk and counts a use of it; null when it is not held. */
   public Pin pin(ChunkKey key) {
+    return pin(key, true);
+  }
+
+  /** Pins a published chunk for a check, without counting a use; null when it is not held. */
+  public Pin pinUnused(ChunkKey key) {
+    return pin(key, false);
+  }
+
+  private Pin pin(ChunkKey key, boolean isUse) {
     if (closed) {
       return null;
     }
@@ -177,9 +199,10 @@ public final class ColumnPool implements AutoCloseable {
             key.file().low(),
             groupAndColumn(key),
             key.representation(),
+            isUse,
             memory.address);
     Reference.reachabilityFence(this);
-    return result == 0 ? new Pin(this, memory) : null;
+    return result == 0 ? Pin.of(this, memory) : null;
   }
 
   /** Whether a chunk is published. Does not count as a use. */
@@ -369,18 +392,16 @@ public final class ColumnPool implements AutoCloseable {
     return note;
   }
 
-  void abandon(Reservation reservation) {
-    int error =
-        -NativePool.abandon(
-            pool, reservation.slotAndGeneration, reservation.shard, reservation.length);
+  void abandon(long slotAndGeneration, int shard, long length) {
+    int error = -NativePool.abandon(pool, slotAndGeneration, shard, length);
     Reference.reachabilityFence(this);
     if (error != 0) {
       throw fault("abandon", error);
     }
   }
 
-  void unpin(Pin pin) {
-    int error = -NativePool.unpin(pool, pin.slotAndGeneration, pin.shard, pin.length);
+  void unpin(long slotAndGeneration, int shard, long length) {
+    int error = -NativePool.unpin(pool, slotAndGeneration, shard, length);
     Reference.reachabilityFence(this);
     if (error != 0) {
       throw fault("unpin", error);

@@ -57,7 +57,13 @@ final class NativePool {
   static native int abandon(long pool, long slotAndGeneration, int shard, long bytes);
 
   static native int pin(
-      long pool, long high, long low, long groupAndColumn, long representation, long out);
+      long pool,
+      long high,
+      long low,
+      long groupAndColumn,
+      long representation,
+      boolean isUse,
+      long out);
 
   static native int unpin(long pool, long slotAndGeneration, int shard, long bytes);
 

@@ -13,6 +13,16 @@ public final class Pin extends HeldChunk implements AutoCloseable {
     super(pool, memory);
   }
 
+  /** The pin that native code has just taken; it ends where the heap has no room for an object. */
+  static Pin of(ColumnPool pool, ChunkMemory memory) {
+    try {
+      return new Pin(pool, memory);
+    } catch (Throwable e) {
+      pool.unpin(memory.slotAndGeneration(), memory.shard(), memory.bytes());
+      throw e;
+    }
+  }
+
   Pin(Reservation published) {
     super(published);
   }
@@ -53,7 +63,7 @@ public final class Pin extends HeldChunk implements AutoCloseable {
   @Override
   public void close() {
     if (end()) {
-      pool.unpin(this);
+      pool.unpin(slotAndGeneration, shard, length);
     }
   }
 }

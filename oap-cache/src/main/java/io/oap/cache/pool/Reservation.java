@@ -41,6 +41,16 @@ public final class Reservation extends HeldChunk implements AutoCloseable {
     outcome = Outcome.RESERVED;
   }
 
+  /** What native code has just reserved; it ends where the heap has no room for an object. */
+  static Reservation of(ColumnPool pool, ChunkMemory memory) {
+    try {
+      return new Reservation(pool, memory);
+    } catch (Throwable e) {
+      pool.abandon(memory.slotAndGeneration(), memory.shard(), memory.bytes());
+      throw e;
+    }
+  }
+
   Reservation(Outcome refusal) {
     super();
     outcome = refusal;
@@ -92,6 +102,7 @@ public final class Reservation extends HeldChunk implements AutoCloseable {
    * @throws IllegalStateException when nothing is reserved, or not any more
    */
   public Pin publish() {
+    Pin pin = new Pin(this); // before the native pin is there that nobody else would end
     if (!end()) {
       throw new IllegalStateException(
           outcome == Outcome.RESERVED
@@ -99,14 +110,14 @@ public final class Reservation extends HeldChunk implements AutoCloseable {
               : "nothing was reserved: " + outcome);
     }
     pool.publish(this);
-    return new Pin(this);
+    return pin;
   }
 
   /** Gives the memory back, unless the chunk was published. Further calls do nothing. */
   @Override
   public void close() {
     if (end()) {
-      pool.abandon(this);
+      pool.abandon(slotAndGeneration, shard, length);
     }
   }
 }
