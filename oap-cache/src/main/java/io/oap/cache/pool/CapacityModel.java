@@ -46,7 +46,8 @@ public final class CapacityModel implements AutoCloseable {
     long[] model = new long[1];
     int error = -NativeCapacityModel.open(policy, capacityBytes, model);
     if (error != 0) {
-      throw new PoolException(error, "Cannot model the pool's capacity" + ColumnPool.reason(error));
+      throw new PoolException(
+          error, "Cannot model the pool's capacity" + PoolException.reason(error));
     }
     return new CapacityModel(model[0]);
   }

@@ -6,7 +6,6 @@ import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.charset.Charset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SortedMap;
@@ -46,8 +45,7 @@ public final class ColumnPool implements AutoCloseable {
   private final AtomicBoolean toldOfLostWrites = new AtomicBoolean();
   private volatile boolean closed;
 
-  private ColumnPool(
-      long pool, String place, BiFunction<Long, Integer, ByteBuffer> window) {
+  private ColumnPool(long pool, String place, BiFunction<Long, Integer, ByteBuffer> window) {
     this.pool = pool;
     this.place = place;
     List<ByteBuffer> list = new ArrayList<>();
@@ -73,24 +71,8 @@ public final class ColumnPool implements AutoCloseable {
   /** Opens a pool whose windows come, by their number, from a function; null is behind the last. */
   static ColumnPool open(PoolOptions options, BiFunction<Long, Integer, ByteBuffer> window) {
     NativeLibrary.ensureLoaded();
-    StringBuilder paths = new StringBuilder();
-    options.paths().forEach(path -> paths.append(path).append('\0'));
     long[] pool = new long[1];
-    int error =
-        -NativePool.open(
-            options.capacityBytes(),
-            options.medium().ordinal(),
-            paths
-                .toString()
-                .getBytes(Charset.forName(System.getProperty("sun.jnu.encoding", "UTF-8"))),
-            options.paths().size(),
-            options.nodes(),
-            options.interleaved(),
-            options.prefaulted(),
-            options.erased(),
-            options.policy(),
-            options.shards(),
-            pool);
+    int error = -options.openNative(pool);
     if (error != 0) {
       throw new PoolException(error, OpenFault.text(options, error));
     }
@@ -123,10 +105,6 @@ public final class ColumnPool implements AutoCloseable {
     if (error != 0) {
       throw new PoolException(error, OpenFault.resizeText(bytes, error));
     }
-  }
-
-  static String reason(int error) {
-    return " (" + NativePool.errorText(error) + ", errno " + error + ")";
   }
 
   /**
@@ -415,6 +393,9 @@ public final class ColumnPool implements AutoCloseable {
   private static PoolException fault(String what, int error) {
     return new PoolException(
         error,
-        "The pool cannot " + what + reason(error) + "; this is a defect of OAP, please report it");
+        "The pool cannot "
+            + what
+            + PoolException.reason(error)
+            + "; this is a defect of OAP, please report it");
   }
 }

@@ -42,7 +42,7 @@ final class OpenFault {
         + options.place()
         + ": "
         + advice
-        + ColumnPool.reason(error);
+        + PoolException.reason(error);
   }
 
   /** Says why the pool stays as it is. */
@@ -58,6 +58,6 @@ final class OpenFault {
           case Errno.ESHUTDOWN -> "it is closed";
           default -> "the system refused it";
         };
-    return "Cannot resize the pool to " + bytes + " bytes: " + advice + ColumnPool.reason(error);
+    return "Cannot resize the pool to " + bytes + " bytes: " + advice + PoolException.reason(error);
   }
 }

@@ -21,4 +21,9 @@ public final class PoolException extends RuntimeException {
   public int errno() {
     return errno;
   }
+
+  /** Puts an error number of the system into words, in brackets, for the end of a message. */
+  static String reason(int error) {
+    return " (" + NativePool.errorText(error) + ", errno " + error + ")";
+  }
 }

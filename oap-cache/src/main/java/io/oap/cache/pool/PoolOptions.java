@@ -1,6 +1,7 @@
 package io.oap.cache.pool;
 
 import io.oap.common.OapConfig;
+import java.nio.charset.Charset;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.BitSet;
@@ -178,5 +179,28 @@ public record PoolOptions(
         .filter(text -> !text.isEmpty())
         .mapToLong(text -> 1L << Integer.parseInt(text))
         .reduce(0, (a, b) -> a | b);
+  }
+
+  /**
+   * Opens a native pool with these options.
+   *
+   * @param pool gets its address
+   * @return 0 or a negative errno
+   */
+  int openNative(long[] pool) {
+    StringBuilder text = new StringBuilder();
+    paths.forEach(path -> text.append(path).append('\0'));
+    return NativePool.open(
+        capacityBytes,
+        medium.ordinal(),
+        text.toString().getBytes(Charset.forName(System.getProperty("sun.jnu.encoding", "UTF-8"))),
+        paths.size(),
+        nodes,
+        interleaved,
+        prefaulted,
+        erased,
+        policy,
+        shards,
+        pool);
   }
 }

@@ -21,15 +21,7 @@ public record PoolSnapshot(long version, List<HeldKey> chunks) {
    * @param key what it is
    * @param bytes its length
    */
-  public record HeldKey(ChunkKey key, long bytes) {
-
-    /** Takes a C {@code oap_held} from where the memory stands. */
-    static HeldKey read(ByteBuffer memory) {
-      FileId file = new FileId(memory.getLong(), memory.getLong());
-      ChunkKey key = new ChunkKey(file, memory.getInt(), memory.getInt(), memory.getLong());
-      return new HeldKey(key, memory.getLong());
-    }
-  }
+  public record HeldKey(ChunkKey key, long bytes) {}
 
   public PoolSnapshot {
     chunks = List.copyOf(chunks);

@@ -76,7 +76,9 @@ final class Tally {
       s"$withoutScan runs ended with a plan without any scan, which had given no row, or failed\n" +
       s"$empty queries give no row; $inError fail alone; $spared runs with the cache gave rows where a value's error " +
       s"was alone\n$judged differences in which Spark alone was wrong" +
-      errors.toSeq.sortBy(-_._2).map { case (what, count) => s"\n$count fail alone: $what" }.mkString
+      errors.toSeq.sortBy(-_._2).map { case (what, count) =>
+        s"\n$count fail alone: $what"
+      }.mkString
   }
 
   /** Kinds that ran often and were never served by the cache. */
