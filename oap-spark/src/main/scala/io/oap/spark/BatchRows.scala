@@ -1,8 +1,7 @@
 package io.oap.spark
 
 import org.apache.spark.SparkException
-import org.apache.spark.sql.execution.datasources.parquet.VectorizedParquetRecordReader
-import org.apache.spark.sql.vectorized.ColumnarBatch
+import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 
 import io.oap.cache.CacheCounters
 import io.oap.cache.vector.VectorChunk
@@ -15,6 +14,9 @@ private trait BatchRows extends AutoCloseable {
 
   /** The batch, to be looked at until the next call of [[next]] or [[close]]. */
   def batch: ColumnarBatch
+
+  /** Drops the chunks of the row group that are damaged in the pool; they are read on as they are. */
+  def dropDamaged(): Unit
 }
 
 /**
@@ -24,23 +26,20 @@ private trait BatchRows extends AutoCloseable {
  * @param dataColumns of the batches; behind them stand columns of partitions
  */
 private final class DecodedRows(
-    reader: VectorizedParquetRecordReader,
+    decoded: DecodedBatches,
     promotion: Promotion,
     filters: DecodedFilters,
-    selection: RowSelection,
+    selection: => RowSelection,
     dataColumns: Int,
     counters: CacheCounters)
     extends BatchRows {
 
-  private val whole: ColumnarBatch = reader.resultBatch()
-  private lazy val selected: ColumnarBatch =
-    new ColumnarBatch(Array.tabulate(whole.numCols) { i =>
-      if (i < dataColumns) new SelectedVector(whole.column(i), selection.numbers)
-      else whole.column(i)
-    })
-  private var current = whole
+  private val selected = DecodedRows.selected(dataColumns, selection)
+  private var current: ColumnarBatch = _
 
   override def batch: ColumnarBatch = current
+
+  override def dropDamaged(): Unit = decoded.dropDamaged()
 
   override def next(): Boolean = {
     var found = advance()
@@ -51,35 +50,74 @@ private final class DecodedRows(
   }
 
   private def advance(): Boolean = {
-    val found = reader.nextKeyValue()
-    current = whole
+    val found = decoded.next()
+    current = decoded.batch
     if (found) {
-      promotion.add(whole)
-      if (!filters.isEmpty) filter()
+      promotion.add(current)
+      if (!filters.isEmpty) filter(current)
     }
     found
   }
 
-  private def filter(): Unit = {
+  private def filter(whole: ColumnarBatch): Unit = {
     selection.reset(whole.numRows)
     filters.narrow(selection, whole)
     val dropped = whole.numRows - selection.count
     if (dropped > whole.numRows / DecodedRows.NearlyAll) {
       counters.dropRows(dropped)
-      selected.setNumRows(selection.count)
-      current = selected
+      current = selected.of(whole)
+      current.setNumRows(selection.count)
     }
   }
 
   override def close(): Unit =
     try promotion.close()
-    finally reader.close()
+    finally decoded.close()
 }
 
 private object DecodedRows {
 
   /** To pick rows by number costs as much as to pass on one row in so many that nobody wants. */
   private val NearlyAll = 8
+
+  /** The rows of batches that are selected; columns of partitions have one value for all rows. */
+  def selected(dataColumns: Int, selection: => RowSelection): DerivedBatch =
+    new DerivedBatch(whole =>
+      new ColumnarBatch(Array.tabulate(whole.numCols) { i =>
+        if (i < dataColumns) new SelectedVector(whole.column(i), selection.numbers)
+        else whole.column(i)
+      }))
+}
+
+/**
+ * Rows of which columns lie in vector chunks.
+ *
+ * @param columns to unpack the chunks to, by place in the read schema; null where there is no chunk
+ */
+private abstract class ZoneRows(val zones: ZoneScan, val columns: Array[ScanVector])
+    extends BatchRows {
+
+  /** Where the last call of [[next]] began: all rows before were handed over or are not wanted. */
+  var settled: ZonePosition = zones.position
+
+  override def dropDamaged(): Unit = zones.held.foreach(_.dropIfDamaged())
+
+  /** Fails the task where the vector chunks have other rows in a zone than the file. */
+  def requireSame(zone: Int, inFile: ColumnarBatch): Unit = {
+    val unpacked = columns.indices.filter(columns(_) != null)
+    val rows = zones.chunk(unpacked.head).rows(zone)
+    for (i <- unpacked) {
+      columns(i).reset()
+      columns(i).append(zones.chunk(i), zone, 0, rows, 0)
+    }
+    comparison.requireSame(
+      new ColumnarBatch(unpacked.map(columns(_): ColumnVector).toArray, rows),
+      new ColumnarBatch(unpacked.map(inFile.column(_)).toArray, inFile.numRows))
+  }
+
+  private lazy val comparison = new RowComparison(columns.filter(_ != null).map(_.dataType).toSeq)
+
+  override def close(): Unit = zones.close()
 }
 
 /**
@@ -93,9 +131,10 @@ private final class VectorRows(
     zones: ZoneScan,
     columns: Array[ScanVector],
     override val batch: ColumnarBatch)
-    extends BatchRows {
+    extends ZoneRows(zones, columns) {
 
   override def next(): Boolean = {
+    settled = zones.position
     columns.foreach(_.reset())
     var filled = 0
     while (filled < VectorChunk.ZONE_ROWS && (zones.remaining > 0 || zones.advanceToCandidate())) {
@@ -115,8 +154,43 @@ private final class VectorRows(
     batch.setNumRows(filled)
     filled > 0
   }
+}
 
-  override def close(): Unit = zones.close()
+/**
+ * Rows as Spark's reader decodes them, all but the first ones of the first batch.
+ *
+ * @param from the first row that is wanted
+ * @param dataColumns of the batches; behind them stand columns of partitions
+ */
+private final class ResumedRows(
+    decoded: DecodedBatches,
+    from: Int,
+    selection: RowSelection,
+    dataColumns: Int)
+    extends BatchRows {
+
+  private val selected = DecodedRows.selected(dataColumns, selection)
+  private var isFirst = true
+  private var current: ColumnarBatch = _
+
+  override def batch: ColumnarBatch = current
+
+  override def next(): Boolean = {
+    val found = decoded.next()
+    current = decoded.batch
+    if (found && isFirst && from > 0) {
+      selection.reset(current.numRows)
+      selection.passOver(from)
+      current = selected.of(current)
+      current.setNumRows(selection.count)
+    }
+    isFirst = false
+    found
+  }
+
+  override def dropDamaged(): Unit = decoded.dropDamaged()
+
+  override def close(): Unit = decoded.close()
 }
 
 /**
@@ -124,25 +198,26 @@ private final class VectorRows(
  * what is wanted of one zone, because the reader goes on by a zone's rows.
  *
  * @param columns those with vector chunks, by place in the read schema; the others are null
- * @param whole of the columns and what the reader decodes, for a zone that is wanted whole
- * @param selected the same with the wanted rows of what the reader decodes
+ * @param wholeOf a batch of the columns and of what the reader decodes, for a zone that is wanted whole
+ * @param selectedOf the same with the wanted rows of what the reader decodes
  * @param filters conditions on columns that the reader decodes
  */
 private final class MixedRows(
     zones: ZoneScan,
     columns: Array[ScanVector],
-    reader: VectorizedParquetRecordReader,
+    decoded: DecodedBatches,
     promotion: Promotion,
-    whole: ColumnarBatch,
-    selected: ColumnarBatch,
+    wholeOf: DerivedBatch,
+    selectedOf: DerivedBatch,
     filters: DecodedFilters)
-    extends BatchRows {
+    extends ZoneRows(zones, columns) {
 
-  private var current = whole
+  private var current: ColumnarBatch = _
 
   override def batch: ColumnarBatch = current
 
   override def next(): Boolean = {
+    settled = zones.position
     var found = advance()
     while (found && zones.remaining == 0) {
       found = advance()
@@ -155,13 +230,13 @@ private final class MixedRows(
 
   private def advance(): Boolean = {
     val found = zones.advance()
-    if (found != reader.nextBatch() || found && reader.resultBatch().numRows != zones.rows) {
+    if (found != decoded.next() || found && decoded.batch.numRows != zones.rows) {
       throw SparkException.internalError(
         s"Parquet's reader is not at zone ${zones.currentZone} of the row group")
     }
     if (found) {
-      promotion.add(reader.resultBatch())
-      zones.narrow(filters, reader.resultBatch())
+      promotion.add(decoded.batch)
+      zones.narrow(filters, decoded.batch)
     }
     found
   }
@@ -172,15 +247,20 @@ private final class MixedRows(
       columns(column).reset()
       columns(column).append(zones.chunk(column), zones.currentZone, zones.rowNumbers, count, 0)
     }
-    current = if (zones.rowNumbers == 0) whole else selected
+    current = (if (zones.rowNumbers == 0) wholeOf else selectedOf).of(decoded.batch)
     current.setNumRows(count)
     zones.take(count)
+  }
+
+  override def dropDamaged(): Unit = {
+    super.dropDamaged()
+    decoded.dropDamaged()
   }
 
   override def close(): Unit =
     try promotion.close()
     finally {
-      try reader.close()
-      finally zones.close()
+      try decoded.close()
+      finally super.close()
     }
 }

@@ -24,7 +24,7 @@ private final class DecodedFilters(conditions: Seq[DecodedFilter]) extends Loggi
   def narrow(rows: RowSelection, batch: ColumnarBatch): Unit =
     try filters.foreach(narrow(_, rows, batch))
     catch {
-      case NonFatal(e) =>
+      case e @ (NonFatal(_) | _: OutOfMemoryError) => // which is of memory outside the heap
         logDebug("Rows are not filtered in the scan", e)
         filters = Nil
         rows.reset(batch.numRows) // Some of the row numbers may be written over.

@@ -52,6 +52,13 @@ private final class Promotion(
   /** Whether the encoded chunks of all that is to be made lie in the pool. */
   def isOfHeldChunks: Boolean = !isEmpty && chunks.forall(_.isHeld)
 
+  /**
+   * Drops those encoded chunks that are damaged in the pool, before they are read: the vector chunks
+   * that are made of them would pass for sound. To be called where all rows are to be decoded.
+   */
+  def dropDamaged(): Unit =
+    chunks.filter(_.isHeld).foreach(chunk => vectors.dropIfDamaged(chunk.encoded))
+
   /** Takes the next batch of the reader. */
   def add(batch: ColumnarBatch): Unit = if (!isOver) {
     val rows = batch.numRows

@@ -2,7 +2,6 @@ package io.oap.spark
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.sql.connector.read.PartitionReader
 import org.apache.spark.sql.execution.vectorized.{ColumnVectorUtils, ConstantColumnVector}
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
@@ -18,13 +17,14 @@ import io.oap.common.ChunkKey
  * the others through Spark's reader.
  */
 private final class RowGroupsReader(split: SplitFile, task: RowGroupsTask)
-    extends PartitionReader[ColumnarBatch] {
+    extends SplitReader {
 
   private val schema = task.readSchema
   private val flat = FlatColumn.of(split.metaData.getSchema, schema, split.calendar, task.conf)
   private val flatByIndex = flat.map(column => column.index -> column).toMap
   private val flatByName = flat.map(column => schema(column.index).name -> column).toMap
   private val rowGroups = split.withCandidates(split.rowGroups, task.filters).iterator
+  private var current: RowGroup = _
   private var rows: Option[BatchRows] = None
 
   private val partitionColumns: Array[ColumnVector] =
@@ -34,26 +34,67 @@ private final class RowGroupsReader(split: SplitFile, task: RowGroupsTask)
       column
     }
 
-  // Keys of the vector chunks that the rows come from.
-  private var vectorKeys = Vector.empty[ChunkKey]
+  override def next(): Boolean = {
+    var found = rows.exists(advance(_))
+    while (!found && rowGroups.hasNext) {
+      closeRows()
+      current = rowGroups.next()
+      rows = Some(open(current))
+      found = rows.exists(advance(_))
+    }
+    found
+  }
 
-  override def next(): Boolean =
-    try {
-      var found = rows.exists(_.next())
-      while (!found && rowGroups.hasNext) {
-        closeRows()
-        rows = Some(open(rowGroups.next()))
-        found = rows.exists(_.next())
-      }
-      found
-    } catch {
-      case e: VectorException if e.isCorrupt =>
-        // Some of its rows may have been handed over: whoever reads it again finds it gone.
-        vectorKeys.foreach(task.vectors.drop(_))
-        throw e
+  private def advance(open: BatchRows): Boolean =
+    try open.next()
+    catch {
+      case e @ VectorFault() =>
+        val failed = open match {
+          case rows: ZoneRows => rows
+          case _ => throw e
+        }
+        val resumed = resume(failed, e)
+        rows = Some(resumed)
+        failed.close()
+        resumed.next()
     }
 
+  /**
+   * Decodes what is left of a row group whose vector chunks have failed. Where one of them is
+   * damaged, rows that were handed over may be wrong, and are compared with those in the file.
+   */
+  private def resume(failed: ZoneRows, error: Throwable): BatchRows = {
+    val isDamaged = dropDamaged(failed.zones.held, error)
+    val settled = failed.settled
+    if (settled.isStart) decodedRows(current)
+    else {
+      if (isDamaged && settled.hasDropped) throw RowComparison.fault()
+      val decoded =
+        new DecodedBatches(split, Seq(current), schema, Array.empty, VectorChunk.ZONE_ROWS)
+      var isOpen = false
+      try {
+        for (zone <- 0 until settled.zone) {
+          decoded.next()
+          if (isDamaged) failed.requireSame(zone, decoded.batch)
+        }
+        isOpen = true
+        new ResumedRows(decoded, settled.row, task.selection, schema.length)
+      } finally if (!isOpen) decoded.close()
+    }
+  }
+
+  /** Drops what is damaged; all, where chunks cannot be read although they are as they were made. */
+  private def dropDamaged(held: Seq[HeldVector], error: Throwable): Boolean =
+    held.map(_.dropIfDamaged()).contains(true) || (error match {
+      case e: VectorException if e.isCorrupt =>
+        held.foreach(_.drop())
+        true
+      case _ => false
+    })
+
   override def get(): ColumnarBatch = rows.get.batch
+
+  override def dropDamaged(): Unit = rows.foreach(_.dropDamaged())
 
   override def close(): Unit = {
     task.unpacked.foreach(vector => if (vector != null) vector.close())
@@ -68,15 +109,29 @@ private final class RowGroupsReader(split: SplitFile, task: RowGroupsTask)
 
   private def open(group: RowGroup): BatchRows = {
     val held = new Array[HeldVector](schema.length)
-    vectorKeys = Vector.empty
-    if (task.usesVectors) {
-      for (column <- flat) {
-        val vector = key(group, column, column.representation)
-        held(column.index) = task.vectors.getIfHeld(vector)
-        if (held(column.index) != null) vectorKeys :+= vector
+    val rows =
+      try {
+        if (task.usesVectors) flat.foreach(column => held(column.index) = vectorOf(group, column))
+        if (held.forall(_ == null)) None else Some(vectorRows(group, held))
+      } catch {
+        case e: Throwable =>
+          val taken = held.toSeq.filter(_ != null)
+          try if (!VectorFault.unapply(e)) throw e else dropDamaged(taken, e)
+          finally taken.foreach(_.close())
+          None
       }
+    rows.getOrElse(decodedRows(group))
+  }
+
+  /** The vector chunk of a column if the pool holds it; else null. */
+  private def vectorOf(group: RowGroup, column: FlatColumn): HeldVector = {
+    val held = task.vectors.getIfHeld(key(group, column, column.representation))
+    if (held == null || held.chunk.rows == group.metaData.getRowCount) held
+    else {
+      held.drop()
+      held.close()
+      null
     }
-    if (held.forall(_ == null)) decodedRows(group) else vectorRows(group, held)
   }
 
   private def key(group: RowGroup, column: FlatColumn, representation: Long): ChunkKey =
@@ -88,14 +143,14 @@ private final class RowGroupsReader(split: SplitFile, task: RowGroupsTask)
     // Where it costs no reading, all rows are decoded rather than those of some pages only, so that
     // they can become vector chunks.
     val filters = if (promotion.isOfHeldChunks) Array.empty[Filter] else task.filters
+    if (filters.isEmpty) promotion.dropDamaged()
     // All that may fail comes before the reader is open.
     val conditions = decodedFilters(schema.indices)
-    val selection = task.selection
     new DecodedRows(
-      split.reader(Seq(group), schema, filters, batchSize),
+      new DecodedBatches(split, Seq(group), schema, filters, batchSize),
       promotion,
       conditions,
-      selection,
+      task.selection,
       schema.length,
       task.counters)
   }
@@ -119,28 +174,19 @@ private final class RowGroupsReader(split: SplitFile, task: RowGroupsTask)
   }
 
   private def vectorRows(group: RowGroup, held: Array[HeldVector]): BatchRows = {
-    var isOpen = false
-    var zones: ZoneScan = null
-    try {
-      for (column <- flat; vector = held(column.index) if vector != null) {
-        task.counters.hit(vector.bytes)
-        val encoded = split.cached.chunk(group, column.leaf)
-        task.vectors.asked(
-          key(group, column, column.representation),
-          vector,
-          if (encoded == null) vector.bytes else encoded.length.toLong)
-      }
-      val filters = for {
-        filter <- task.rowFilters
-        column <- flatByName.get(filter.column) if held(column.index) != null
-      } yield filter -> column.index
-      zones = new ZoneScan(held, filters, task.selection, task.counters)
-      val rows = rowsOf(group, held, zones)
-      isOpen = true
-      rows
-    } finally {
-      if (!isOpen) held.foreach(vector => if (vector != null) vector.close())
+    for (column <- flat; vector = held(column.index) if vector != null) {
+      task.counters.hit(vector.bytes)
+      val encoded = split.cached.chunk(group, column.leaf)
+      task.vectors.asked(
+        key(group, column, column.representation),
+        vector,
+        if (encoded == null) vector.bytes else encoded.length.toLong)
     }
+    val filters = for {
+      filter <- task.rowFilters
+      column <- flatByName.get(filter.column) if held(column.index) != null
+    } yield filter -> column.index
+    rowsOf(group, held, new ZoneScan(held, filters, task.selection, task.counters))
   }
 
   private def rowsOf(group: RowGroup, held: Array[HeldVector], zones: ZoneScan): BatchRows = {
@@ -166,23 +212,24 @@ private final class RowGroupsReader(split: SplitFile, task: RowGroupsTask)
       zones: ZoneScan): BatchRows = {
     // All that may fail comes before the reader is open.
     val promotion = promote(group, rest)
+    promotion.dropDamaged()
     val conditions = decodedFilters(rest)
-    val reader = split.reader(
+    val decoded = new DecodedBatches(
+      split,
       Seq(group),
       StructType(rest.map(schema(_))),
       Array.empty,
       VectorChunk.ZONE_ROWS)
-    val decoded = rest.zipWithIndex.map { case (column, place) =>
-      column -> reader.resultBatch().column(place)
-    }.toMap
-    def batch(column: ColumnVector => ColumnVector): ColumnarBatch = {
-      val data = schema.indices.map(i => if (here(i) == null) column(decoded(i)) else here(i))
+    val place = rest.zipWithIndex.toMap
+    def batch(column: ColumnVector => ColumnVector) = new DerivedBatch(from => {
+      val data = schema.indices.map(i =>
+        if (here(i) == null) column(from.column(place(i))) else here(i))
       new ColumnarBatch((data ++ partitionColumns).toArray)
-    }
+    })
     new MixedRows(
       zones,
       here,
-      reader,
+      decoded,
       promotion,
       batch(identity),
       batch(new SelectedVector(_, task.selection.numbers)),
@@ -208,5 +255,13 @@ private final class RowGroupsReader(split: SplitFile, task: RowGroupsTask)
       sizes.getOrElse(column.path, 0L),
       isHeld)
     new Promotion(chunks, group.metaData.getRowCount, task.vectors, task.zoneCopy)
+  }
+}
+
+/** Why vector chunks cannot be read: they are damaged, or there is no memory outside the heap. */
+private object VectorFault {
+  def unapply(error: Throwable): Boolean = error match {
+    case _: VectorException | _: OutOfMemoryError => true
+    case _ => false
   }
 }

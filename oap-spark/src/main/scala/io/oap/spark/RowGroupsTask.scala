@@ -48,8 +48,12 @@ private final class RowGroupsTask(
 
   /** None where they cannot be prepared: Spark's own operators repeat them. */
   val rowFilters: Seq[TaskFilter] =
-    try conditions.rows.map(new TaskFilter(_))
-    catch { case NonFatal(_) => Nil }
+    try {
+      if (conditions.rows.nonEmpty) selection // which they need
+      conditions.rows.map(new TaskFilter(_))
+    } catch {
+      case NonFatal(_) | _: OutOfMemoryError => Nil // of memory outside the heap
+    }
 
   lazy val zoneCopy: ZoneCopy = new ZoneCopy
 

@@ -21,6 +21,9 @@ private final class RowSelection(val numbers: Scratch) {
   /** How many rows are wanted. */
   def count: Int = wanted
 
+  /** The number of the i-th wanted row. */
+  def number(i: Int): Int = if (isWhole) i else numbers.buffer.getShort(2 * i) & 0xffff
+
   /** Address of their numbers, ascending; 0: all rows are wanted. */
   def rowNumbers: Long = if (isWhole) 0 else numbers.address
 
@@ -32,6 +35,15 @@ private final class RowSelection(val numbers: Scratch) {
    */
   def narrow(select: (Long, Int, Long) => Int): Unit = {
     wanted = select(rowNumbers, wanted, numbers.address)
+    isWhole = false
+  }
+
+  /** Leaves out the rows before this one, of all rows. */
+  def passOver(row: Int): Unit = {
+    wanted -= row
+    for (i <- 0 until wanted) {
+      numbers.buffer.putShort(2 * i, (row + i).toShort)
+    }
     isWhole = false
   }
 

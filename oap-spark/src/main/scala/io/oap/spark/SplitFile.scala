@@ -11,6 +11,7 @@ import org.apache.parquet.filter2.predicate.LogicalInverseRewriter
 import org.apache.parquet.filter2.statisticslevel.StatisticsFilter
 import org.apache.parquet.hadoop.ParquetInputFormat
 import org.apache.parquet.hadoop.metadata.{FileMetaData, ParquetMetadata}
+import org.apache.parquet.io.SeekableInputStream
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.execution.datasources.parquet.{
@@ -80,12 +81,14 @@ private final class SplitFile(
    * @param schema what to read
    * @param filters filters of the query by which it may pass over rows, whole pages at a time
    * @param batchSize rows of a batch at most
+   * @param stream the file's bytes, closed with the reader, and where there comes to be none
    */
   def reader(
       from: Seq[RowGroup],
       schema: StructType,
       filters: Array[Filter],
-      batchSize: Int): VectorizedParquetRecordReader = {
+      batchSize: Int,
+      stream: SeekableInputStream): VectorizedParquetRecordReader = {
     val reader = newReader(batchSize)
     val task = new TaskAttemptContextImpl(
       hadoopConf,
@@ -96,7 +99,6 @@ private final class SplitFile(
       .foreach(ParquetInputFormat.setFilterPredicate(task.getConfiguration, _))
     // Our stream hands out whole chunks through this call, without a copy.
     task.getConfiguration.setBoolean(ParquetInputFormat.HADOOP_VECTORED_IO_ENABLED, true)
-    val stream = cached.newStream()
     var isOpen = false
     try {
       reader.initialize(

@@ -1,10 +1,9 @@
 package io.oap.spark
 
-import org.apache.spark.SparkException
+import org.apache.spark.{SparkException, TaskContext}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.PartitionReader
 import org.apache.spark.sql.execution.datasources.PartitionedFile
-import org.apache.spark.sql.execution.datasources.parquet.VectorizedParquetRecordReader
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
@@ -42,9 +41,19 @@ private final class SplitReaders(
   }
 
   private var isClosed = false
+  private var last: Option[OpenSplit] = None
+
+  // Values are decoded late, when an operator looks at them: it may be the first to meet damage.
+  for (task <- Option(TaskContext.get())) {
+    task.addTaskFailureListener((_, _) => if (!task.isInterrupted()) dropDamaged())
+  }
+
+  /** Lets the task that runs again read the file, where damage in the pool made this one fail. */
+  private def dropDamaged(): Unit = synchronized(last.foreach(_.batches.dropDamaged()))
 
   def openBatches(file: PartitionedFile): PartitionReader[ColumnarBatch] = synchronized {
-    new GuardedReader(Option.unless(isClosed)(SplitReaders.blaming(open(file))))
+    last = Option.unless(isClosed)(SplitReaders.blaming(open(file)))
+    new GuardedReader(last)
   }
 
   private def open(file: PartitionedFile): OpenSplit = {
@@ -55,7 +64,8 @@ private final class SplitReaders(
       case Some(task) => new RowGroupsReader(split, task)
       case None =>
         new EncodedSplitReader(
-          split.reader(
+          new DecodedBatches(
+            split,
             split.rowGroups,
             parquet.readDataSchema,
             parquet.filters,
@@ -106,22 +116,29 @@ private object SplitReaders {
     }
 }
 
+/** A reader of one open split. */
+private trait SplitReader extends PartitionReader[ColumnarBatch] {
+
+  /** Drops the chunks of the last batch that are damaged in the pool. Reads them all. */
+  def dropDamaged(): Unit
+}
+
 /** @param tell says what was asked for of the file */
-private final class OpenSplit(val batches: PartitionReader[ColumnarBatch], tell: () => Unit)
-    extends AutoCloseable {
+private final class OpenSplit(val batches: SplitReader, tell: () => Unit) extends AutoCloseable {
   override def close(): Unit =
     try batches.close()
     finally tell()
 }
 
 /** One open split as batches of Spark's reader. */
-private final class EncodedSplitReader(reader: VectorizedParquetRecordReader)
-    extends PartitionReader[ColumnarBatch] {
-  override def next(): Boolean = reader.nextKeyValue()
+private final class EncodedSplitReader(batches: DecodedBatches) extends SplitReader {
+  override def next(): Boolean = batches.next()
 
-  override def get(): ColumnarBatch = reader.resultBatch()
+  override def get(): ColumnarBatch = batches.batch
 
-  override def close(): Unit = reader.close()
+  override def dropDamaged(): Unit = batches.dropDamaged()
+
+  override def close(): Unit = batches.close()
 }
 
 /** The rows of batches, one by one. */

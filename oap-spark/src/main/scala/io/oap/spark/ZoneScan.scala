@@ -28,6 +28,7 @@ private final class ZoneScan(
 
   private var zone = -1
   private var taken = 0
+  private var hasDropped = false
   selection.reset(0) // as nothing is left of what was selected from before
 
   /** The chunk of a column, by its place in the read schema; null when it has none. */
@@ -42,6 +43,11 @@ private final class ZoneScan(
 
   /** Rows of the zone, wanted or not. */
   def rows: Int = any.rows(zone)
+
+  /** The first row that is still to be taken, or to be looked at. */
+  def position: ZonePosition =
+    if (remaining == 0) ZonePosition(zone + 1, 0, hasDropped)
+    else ZonePosition(zone, selection.number(taken), hasDropped)
 
   /** Address of the numbers of the rows that are wanted and not yet taken; 0: all of the zone. */
   def rowNumbers: Long = if (selection.rowNumbers == 0) 0 else selection.rowNumbers + 2L * taken
@@ -73,6 +79,7 @@ private final class ZoneScan(
       select()
       if (selection.count == 0) counters.skipZone()
       else counters.dropRows(rows - selection.count)
+      hasDropped ||= selection.count < rows
       true
     }
   }
@@ -101,5 +108,17 @@ private final class ZoneScan(
   /** Makes row numbers stand for a zone that is wanted whole, where only a part can be taken. */
   def enumerate(): Unit = selection.enumerate()
 
-  override def close(): Unit = chunks.filter(_ != null).foreach(_.close())
+  /** The chunks that there are. */
+  def held: Seq[HeldVector] = chunks.toSeq.filter(_ != null)
+
+  override def close(): Unit = held.foreach(_.close())
+}
+
+/**
+ * A row of a row group.
+ *
+ * @param hasDropped whether some row before it was left out for what its vector chunks say
+ */
+private final case class ZonePosition(zone: Int, row: Int, hasDropped: Boolean) {
+  def isStart: Boolean = zone == 0 && row == 0
 }

@@ -212,7 +212,7 @@ class FaultSuite extends CacheSuite with BeforeAndAfterEach {
           for (i <- chunk.limit() - 512 until chunk.limit()) chunk.put(i, -1: Byte)
         }
         val expected = alone(rows(query))
-        // The retry of the task finds the chunk gone.
+        // The rest of the row group comes from the file.
         val (_, counters) = counting(assertRows(rows(query), expected, "after the damage"))
         assert(counters.chunksMissed > 0)
         assertServed(query)
