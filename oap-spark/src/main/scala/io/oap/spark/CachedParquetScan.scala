@@ -119,7 +119,7 @@ final class CachedParquetScan(
 
   // Of the last planning with join keys, and its number. They are not part of the scan's identity,
   // since Spark compares runtime filters by itself.
-  @volatile private var lastJoined: Option[(Long, RuntimeFilters)] = None
+  @volatile private var lastJoined: Option[JoinedConditions] = None
 
   override def filterAttributes(): Array[NamedReference] =
     if (pushedAggregate.isDefined) Array.empty
@@ -186,7 +186,7 @@ final class CachedParquetScan(
       partitions: Array[InputPartition],
       filters: RuntimeFilters): Array[InputPartition] = {
     val planning = JoinedPartition.newPlanning()
-    lastJoined = Some(planning -> filters)
+    lastJoined = Some(JoinedConditions(planning, rowGroupFilters(filters), filters.rows))
     partitions.map(one => new JoinedPartition(JoinedPartition.filesOf(one), planning))
   }
 
@@ -249,13 +249,15 @@ final class CachedParquetScan(
     }
 
   private def conditions: PlannedConditions = {
-    val own = ScanConditions(Array.empty, RowFilter.needed(staticRowFilters))
-    lastJoined.fold(PlannedConditions(own, 0, own)) { case (planning, filters) =>
-      val joined =
-        ScanConditions(rowGroupFilters(filters), RowFilter.needed(staticRowFilters ++ filters.rows))
-      PlannedConditions(own, planning, joined)
+    val own = ScanConditions(Array.empty, sent(staticRowFilters))
+    lastJoined.fold(PlannedConditions(own, 0, own)) {
+      case JoinedConditions(planning, groups, rows) =>
+        PlannedConditions(own, planning, ScanConditions(groups, sent(staticRowFilters ++ rows)))
     }
   }
+
+  private def sent(filters: Seq[RowFilter]): SentFilters =
+    SentFilters.of(RowFilter.needed(filters), sparkSession.sparkContext)
 
   /** None where columns are found by their ids: Parquet's filters find them by their names. */
   private def rowGroupFilters(filters: RuntimeFilters): Array[Filter] =

@@ -20,6 +20,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   RepartitionOperation,
   Subquery
 }
+import org.apache.spark.sql.catalyst.plans.logical.statsEstimation.EstimationUtils
 import org.apache.spark.sql.catalyst.plans.physical.RoundRobinPartitioning
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.{
@@ -33,7 +34,9 @@ import org.apache.spark.sql.internal.SQLConf
  *
  * Offering every column would make plans worse. Where Spark puts a dynamic filter on a key it puts
  * no bloom filter, and a dynamic filter that finds no broadcast to reuse is dropped: so a data
- * column is offered only when it joins with a side that Spark will broadcast. And equal parts of a
+ * column is offered only when it joins with a side that Spark will broadcast. The driver copies
+ * each key several times on its way to the scan, and of very many keys the scan uses the least and
+ * the greatest only: so the other side must be expected to have few rows. And equal parts of a
  * plan are run once only while they stay equal: so a table that stands in the plan several times
  * offers its partition columns only, as it does in Spark alone. So does every table in a subquery
  * that is optimized apart from the plan around it, which may have the same tables.
@@ -56,8 +59,8 @@ private final class JoinKeys(plan: LogicalPlan, conf: SQLConf)
 
   private val keys: Seq[Key] = plan.collect {
     case ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, left, right, hint) =>
-      val leftIsSmall = hintToBroadcastLeft(hint) || isSmall(left)
-      val rightIsSmall = hintToBroadcastRight(hint) || isSmall(right)
+      val leftIsSmall = (hintToBroadcastLeft(hint) || isSmall(left)) && hasFewKeys(left)
+      val rightIsSmall = (hintToBroadcastRight(hint) || isSmall(right)) && hasFewKeys(right)
       leftKeys.flatMap(traced(_, left, rightIsSmall)) ++
         rightKeys.flatMap(traced(_, right, leftIsSmall))
   }.flatten
@@ -70,6 +73,15 @@ private final class JoinKeys(plan: LogicalPlan, conf: SQLConf)
   /** Whether Spark expects to broadcast this; a V2 relation has no size before push-down. */
   private def isSmall(side: LogicalPlan): Boolean =
     !side.exists(_.isInstanceOf[DataSourceV2Relation]) && canBroadcastBySize(side, conf)
+
+  /** Whether Spark does not expect more rows than there may be keys; nothing is known of some. */
+  private def hasFewKeys(side: LogicalPlan): Boolean =
+    side.collectLeaves().exists {
+      case _: DataSourceV2Relation => true
+      case leaf => leaf.stats.sizeInBytes >= conf.defaultSizeInBytes
+    } || side.stats.rowCount.getOrElse(
+      side.stats.sizeInBytes / EstimationUtils.getSizePerRow(side.output)) <=
+      JoinKeys.MostExpectedRows
 
   private val timesRead: Map[Any, Int] =
     plan.collectWithSubqueries { case relation: LeafNode => table(relation) }
@@ -147,6 +159,9 @@ private final class JoinKeys(plan: LogicalPlan, conf: SQLConf)
 }
 
 private object JoinKeys {
+
+  /** Files are compressed, so that there may be some times as many rows. */
+  private val MostExpectedRows = RowFilter.MostKeys / 2
 
   /** Whether this is a join, or has a condition that Spark turns into one. */
   def joins(node: LogicalPlan): Boolean = node match {

@@ -4,6 +4,7 @@ import java.util.concurrent.atomic.AtomicLong
 
 import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.execution.datasources.FilePartition
+import org.apache.spark.sql.sources.Filter
 
 /**
  * What one task reads of a scan that was planned with join keys.
@@ -31,6 +32,17 @@ private object JoinedPartition {
     case other => throw new IllegalArgumentException(s"$other is no partition of files")
   }
 }
+
+/**
+ * What the join keys of a planning say, without the keys as Spark has told them.
+ *
+ * @param rowGroups as filters that rule out row groups
+ * @param rows as conditions on rows
+ */
+private final case class JoinedConditions(
+    planning: Long,
+    rowGroups: Array[Filter],
+    rows: Seq[RowFilter])
 
 /**
  * The conditions of a scan.

@@ -22,12 +22,31 @@ private sealed trait RowFilter extends Serializable {
 
   /** Whether it is about nulls only. */
   def isOnNulls: Boolean = false
+
+  /** Bytes of the values it compares with, where these are many. */
+  def valueBytes: Long = 0
 }
 
 private object RowFilter {
 
+  /**
+   * Integers that a condition compares with one by one. To prepare so many takes some 30 MB of an
+   * executor at most; of more only the least and the greatest are kept.
+   */
+  val MostKeys: Int = 1 << 20
+
+  /** Strings or byte sequences that a condition compares with; more are not compared at all. */
+  val MostByteValues: Int = 1 << 16
+
+  /** Bytes of all of them together. */
+  val MostValueBytes: Long = 16L << 20
+
+  /** An array's head and what refers to it. */
+  private val OverheadOfBytes = 24L
+
   /** One of some integers, dates, timestamps or unscaled decimals. */
   final case class OneOf(column: String, keys: Array[Long]) extends RowFilter {
+    override def valueBytes: Long = 8L * keys.length
     override def toString: String = told(column, keys)
   }
 
@@ -60,6 +79,7 @@ private object RowFilter {
 
   /** One of some strings or byte sequences. */
   final case class OneOfBytes(column: String, values: Array[Array[Byte]]) extends RowFilter {
+    override def valueBytes: Long = values.map(OverheadOfBytes + _.length.toLong).sum
     override def toString: String = told(column, values.map(new String(_, UTF_8)))
   }
 
@@ -106,14 +126,22 @@ private object RowFilter {
   /**
    * The condition that a column has one of some values, as Spark's operators hold them; null
    * matches nothing. None for types whose equality is not that of their bits, but for a single
-   * floating-point number.
+   * floating-point number. Of more than [[MostKeys]] integers, that it lies between the least and
+   * the greatest; none for more than [[MostByteValues]] strings or byte sequences.
    */
   def oneOf(column: String, dataType: DataType, values: Seq[Any]): Option[RowFilter] = {
     val keys = values.filter(_ != null)
     dataType match {
-      case _ if isInteger(dataType) => Some(OneOf(column, keys.map(toLong(_, dataType)).toArray))
+      case _ if isInteger(dataType) =>
+        val numbers = keys.iterator.map(toLong(_, dataType)).toArray
+        if (numbers.length <= MostKeys) Some(OneOf(column, numbers))
+        else Some(Between(column, numbers.min, numbers.max))
       case _: StringType | BinaryType if UnsafeRowUtils.isBinaryStable(dataType) =>
-        Some(OneOfBytes(column, keys.map(toBytes).toArray))
+        if (keys.size > MostByteValues) None
+        else {
+          val filter = OneOfBytes(column, keys.map(toBytes).toArray)
+          Option.when(filter.valueBytes <= MostValueBytes)(filter)
+        }
       case FloatType | DoubleType if keys.size == 1 =>
         val key = toDouble(keys.head)
         Some(BetweenDoubles(column, key, key))

@@ -17,7 +17,7 @@ import io.oap.common.ChunkKey
  * @param runtime join keys that came with the query, as filters that rule out row groups
  * @param rows conditions on single columns that every wanted row meets, the join keys among them
  */
-private final case class ScanConditions(runtime: Array[Filter], rows: Seq[RowFilter])
+private final case class ScanConditions(runtime: Array[Filter], rows: SentFilters)
 
 /** What all splits of a task that reads row group by row group share. For one thread. */
 private final class RowGroupsTask(
@@ -47,13 +47,15 @@ private final class RowGroupsTask(
   val vectors: VectorChunks = cache.vectors()
 
   /** None where they cannot be prepared: Spark's own operators repeat them. */
-  val rowFilters: Seq[TaskFilter] =
+  private val prepared: Option[PreparedFilters] =
     try {
-      if (conditions.rows.nonEmpty) selection // which they need
-      conditions.rows.map(new TaskFilter(_))
+      selection // which they need
+      Some(conditions.rows.prepare())
     } catch {
-      case NonFatal(_) | _: OutOfMemoryError => Nil // of memory outside the heap
+      case NonFatal(_) | _: OutOfMemoryError => None // of memory outside the heap
     }
+
+  val rowFilters: Seq[TaskFilter] = prepared.toSeq.flatMap(_.all).map(new TaskFilter(_))
 
   lazy val zoneCopy: ZoneCopy = new ZoneCopy
 
@@ -72,5 +74,8 @@ private final class RowGroupsTask(
     (settings.representation == Representation.Vector || isHeld) &&
       vectors.isWanted(vector)
 
-  override def close(): Unit = rowFilters.foreach(_.close())
+  override def close(): Unit = {
+    rowFilters.foreach(_.close())
+    prepared.foreach(_.close())
+  }
 }

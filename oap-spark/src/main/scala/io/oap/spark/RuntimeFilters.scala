@@ -24,15 +24,16 @@ private final class RuntimeFilters(
 
   import RuntimeFilters.In
 
-  /** Whether there is a predicate that no row meets. */
-  def matchNothing: Boolean = predicates.exists {
-    case In(_, values) => values.forall(_.value() == null)
-    case _ => false
+  private val ins: Seq[(String, Seq[Literal[_]])] = predicates.collect { case In(name, values) =>
+    name -> values
   }
+
+  /** Whether there is a predicate that no row meets. */
+  def matchNothing: Boolean = ins.exists { case (_, values) => values.forall(_.value() == null) }
 
   /** Those on partition columns as the expressions that file listing takes. */
   def onPartitions: Seq[Expression] = for {
-    In(name, values) <- predicates
+    (name, values) <- ins
     column <- toAttributes(partitionSchema).find(a => resolver(a.name, name))
   } yield InSet(column, values.map(_.value()).toSet[Any])
 

@@ -32,7 +32,7 @@ private final class SplitReaders(
     extends AutoCloseable {
 
   private val rowGroupsTask = {
-    val isOfUse = settings.representation.usesVectors || conditions.rows.exists(!_.isOnNulls)
+    val isOfUse = settings.representation.usesVectors || conditions.rows.areOnValues
     if (isOfUse && parquet.readDataSchema.nonEmpty) {
       Some(new RowGroupsTask(parquet, settings, conditions, cache, counters))
     } else {

@@ -23,19 +23,53 @@ private sealed trait ZoneFilter {
   def select(zone: Int, rows: Long, count: Int, out: Long): Int
 }
 
-/**
- * A condition as one task uses it: prepared once, and judged by what it has let pass so far, so
- * that the most selective one goes first. To be closed by the task.
- */
-private final class TaskFilter(filter: RowFilter) extends AutoCloseable {
-  private var rowsSeen = 1L
-  private var rowsPassed = 1L
+/** A condition with its values as filters look them up. Any number of threads may use it. */
+private final class PreparedFilter(val filter: RowFilter) extends AutoCloseable {
 
-  private val keys: Option[KeySet] = filter match {
+  /** The integers that are wanted. */
+  val keys: Option[KeySet] = filter match {
     case OneOf(_, values) => Some(KeySet.of(values: _*))
     case _ => None
   }
 
+  /** The strings or byte sequences that are wanted. */
+  lazy val wantedBytes: Set[UTF8String] = valuesOfBytes.map(UTF8String.fromBytes(_)).toSet
+
+  /** What they begin with, as ranges of unsigned numbers: one for each, or one for all of many. */
+  lazy val prefixes: Seq[(Long, Long)] = {
+    val all = valuesOfBytes.map(InDictionary.prefix).distinct
+    if (all.length <= PreparedFilter.MostPrefixes) all.map(one => one -> one).toSeq
+    else {
+      val ascending = all.sortWith(java.lang.Long.compareUnsigned(_, _) < 0)
+      Seq(ascending.head -> ascending.last)
+    }
+  }
+
+  private def valuesOfBytes: Array[Array[Byte]] = filter match {
+    case OneOfBytes(_, values) => values
+    case _ => Array.empty
+  }
+
+  /** Bytes of the values in all their forms, about. */
+  def memory: Long = filter.valueBytes + keys.fold(0L)(_.memory)
+
+  override def close(): Unit = keys.foreach(_.close())
+}
+
+private object PreparedFilter {
+
+  /** To ask a zone about each of more prefixes would cost more than to look at its rows. */
+  private val MostPrefixes = 64
+}
+
+/**
+ * A condition as one task uses it: judged by what it has let pass so far, so that the most
+ * selective one goes first. To be closed by the task, before what was prepared for it.
+ */
+private final class TaskFilter(prepared: PreparedFilter) extends AutoCloseable {
+  private def filter = prepared.filter
+  private var rowsSeen = 1L
+  private var rowsPassed = 1L
   private var decoded: Option[VectorChunk] = None
 
   def column: String = filter.column
@@ -44,12 +78,6 @@ private final class TaskFilter(filter: RowFilter) extends AutoCloseable {
 
   /** Whether it is that rows are not null, and no more. */
   def isOnNotNull: Boolean = filter.isInstanceOf[IsNotNull]
-
-  /** The strings or byte sequences that are wanted. */
-  private lazy val wantedBytes: Set[UTF8String] = filter match {
-    case OneOfBytes(_, values) => values.map(UTF8String.fromBytes(_)).toSet
-    case _ => Set.empty
-  }
 
   /** The share of rows that met the condition so far. */
   def passRate: Double = rowsPassed.toDouble / rowsSeen
@@ -61,10 +89,10 @@ private final class TaskFilter(filter: RowFilter) extends AutoCloseable {
 
   /** The condition on one chunk. */
   def on(chunk: VectorChunk): ZoneFilter = filter match {
-    case _: OneOf => new InKeys(chunk, keys.get)
+    case _: OneOf => new InKeys(chunk, prepared.keys.get)
     case Between(_, low, high) => new InRange(chunk, low, high)
     case range: BetweenDoubles => new InDoubleRange(chunk, range)
-    case OneOfBytes(_, values) => new InDictionary(chunk, values, wantedBytes)
+    case _: OneOfBytes => new InDictionary(chunk, prepared)
     case IsNull(_) => new Nulls(chunk, wanted = true)
     case IsNotNull(_) => new Nulls(chunk, wanted = false)
   }
@@ -72,7 +100,7 @@ private final class TaskFilter(filter: RowFilter) extends AutoCloseable {
   /** The condition on rows of Spark's vectors; good until this is closed. */
   def onDecoded(form: VectorForm, copy: ZoneCopy): DecodedValues = filter match {
     case _: OneOfBytes =>
-      val wanted = wantedBytes
+      val wanted = prepared.wantedBytes
       def bytes(vector: ColumnVector, row: Int) =
         if (form.isString) vector.getUTF8String(row)
         else UTF8String.fromBytes(vector.getBinary(row))
@@ -85,10 +113,7 @@ private final class TaskFilter(filter: RowFilter) extends AutoCloseable {
       DecodedValues.ofZone(decoded.get, on(decoded.get), form, copy)
   }
 
-  override def close(): Unit = {
-    keys.foreach(_.close())
-    decoded.foreach(_.close())
-  }
+  override def close(): Unit = decoded.foreach(_.close())
 }
 
 private final class InKeys(chunk: VectorChunk, keys: KeySet) extends ZoneFilter {
@@ -131,12 +156,9 @@ private final class Nulls(chunk: VectorChunk, wanted: Boolean) extends ZoneFilte
  * Strings or byte sequences that are one of some: looked up once for each entry of the chunk's
  * dictionary. Zones without codes are told by their first 8 bytes only.
  */
-private final class InDictionary(
-    chunk: VectorChunk,
-    values: Array[Array[Byte]],
-    wanted: Set[UTF8String])
+private final class InDictionary(chunk: VectorChunk, prepared: PreparedFilter)
     extends ZoneFilter {
-  private val prefixes = values.map(prefix)
+  private def wanted = prepared.wantedBytes
 
   /** A byte for each entry of the dictionary: whether it is wanted. */
   private lazy val matches: Scratch = {
@@ -156,15 +178,22 @@ private final class InDictionary(
   }
 
   override def decide(zone: Int): ZoneDecision =
-    if (prefixes.forall(p => chunk.decidePrefix(zone, p, p) == ZoneDecision.NONE)) ZoneDecision.NONE
+    if (isRuledOut(zone)) ZoneDecision.NONE
     else if (chunk.hasCodes(zone)) ZoneDecision.SOME
     else ZoneDecision.ALL
 
   override def select(zone: Int, rows: Long, count: Int, out: Long): Int =
     chunk.selectCodes(zone, matches.address, rows, count, out)
 
+  private def isRuledOut(zone: Int): Boolean = prepared.prefixes.forall { case (low, high) =>
+    chunk.decidePrefix(zone, low, high) == ZoneDecision.NONE
+  }
+}
+
+private object InDictionary {
+
   /** The first 8 bytes, padded with zeros, as an unsigned big-endian number. */
-  private def prefix(value: Array[Byte]): Long =
+  def prefix(value: Array[Byte]): Long =
     (0 until 8).foldLeft(0L) { (number, i) =>
       number << 8 | (if (i < value.length) value(i) & 0xffL else 0L)
     }

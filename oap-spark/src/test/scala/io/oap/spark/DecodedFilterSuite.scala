@@ -162,7 +162,7 @@ class DecodedFilterSuite extends CacheSuite {
 
   test("a condition that cannot be tested is left out") {
     val filters = new DecodedFilters(Seq(
-      new DecodedFilter(new TaskFilter(RowFilter.Between("c", 1, 2)), 0, null)))
+      new DecodedFilter(new TaskFilter(new PreparedFilter(RowFilter.Between("c", 1, 2))), 0, null)))
     val batch = new ColumnarBatch(Array(new OnHeapColumnVector(10, IntegerType)), 10)
     val selection = new RowSelection(new Scratch(20))
     selection.reset(10)

@@ -29,6 +29,7 @@ public final class ColumnPool implements AutoCloseable {
 
   /** Size of a C oap_held, and how many of them one buffer takes. */
   private static final int HELD_BYTES = 40;
+
   private static final long MOST_LISTED = Integer.MAX_VALUE / HELD_BYTES - 1;
 
   private static final int MOST_NODES = 64;
