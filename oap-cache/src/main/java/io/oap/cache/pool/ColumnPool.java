@@ -151,7 +151,7 @@ public final class ColumnPool implements AutoCloseable {
         warnOfLostWrites();
         yield new Reservation(Reservation.Outcome.NO_ROOM);
       }
-      default -> throw fault("reserve", error);
+      default -> throw PoolException.defect("reserve", error);
     };
   }
 
@@ -314,7 +314,7 @@ public final class ColumnPool implements AutoCloseable {
               + " chunks are pinned or reserved; close every Pin and Reservation first");
     }
     if (error != 0) {
-      throw fault("close", error);
+      throw PoolException.defect("close", error);
     }
     closed = true;
   }
@@ -352,7 +352,7 @@ public final class ColumnPool implements AutoCloseable {
             pool, reservation.slotAndGeneration, reservation.shard, reservation.length);
     Reference.reachabilityFence(this);
     if (error != 0) {
-      throw fault("publish", error);
+      throw PoolException.defect("publish", error);
     }
   }
 
@@ -360,7 +360,7 @@ public final class ColumnPool implements AutoCloseable {
     int error = -NativePool.setNote(pool, reservation.slotAndGeneration, reservation.shard, note);
     Reference.reachabilityFence(this);
     if (error != 0) {
-      throw fault("keep a note", error);
+      throw PoolException.defect("keep a note", error);
     }
   }
 
@@ -374,7 +374,7 @@ public final class ColumnPool implements AutoCloseable {
     int error = -NativePool.abandon(pool, slotAndGeneration, shard, length);
     Reference.reachabilityFence(this);
     if (error != 0) {
-      throw fault("abandon", error);
+      throw PoolException.defect("abandon", error);
     }
   }
 
@@ -382,20 +382,11 @@ public final class ColumnPool implements AutoCloseable {
     int error = -NativePool.unpin(pool, slotAndGeneration, shard, length);
     Reference.reachabilityFence(this);
     if (error != 0) {
-      throw fault("unpin", error);
+      throw PoolException.defect("unpin", error);
     }
   }
 
   static long groupAndColumn(ChunkKey key) {
     return (long) key.rowGroup() << 32 | key.column();
-  }
-
-  private static PoolException fault(String what, int error) {
-    return new PoolException(
-        error,
-        "The pool cannot "
-            + what
-            + PoolException.reason(error)
-            + "; this is a defect of OAP, please report it");
   }
 }

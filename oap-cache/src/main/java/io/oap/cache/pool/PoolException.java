@@ -26,4 +26,11 @@ public final class PoolException extends RuntimeException {
   static String reason(int error) {
     return " (" + NativePool.errorText(error) + ", errno " + error + ")";
   }
+
+  /** Makes the exception for an answer of the native pool that only a defect can cause. */
+  static PoolException defect(String what, int error) {
+    return new PoolException(
+        error,
+        "The pool cannot " + what + reason(error) + "; this is a defect of OAP, please report it");
+  }
 }
