@@ -53,6 +53,8 @@ class Options(unittest.TestCase):
             ("residency --pool-share 0", "argument --pool-share: '0'"),
             ("loss --minutes 3", "unrecognized arguments: --minutes 3"),
             ("failures --rounds 3", "unrecognized arguments: --rounds 3"),
+            ("random --queries q52", "argument --queries: 'q52'"),
+            ("random --data there", "unrecognized arguments: --data there"),
         ):
             self.assertIn(named, self.rejected(*words.split()))
 
@@ -65,6 +67,12 @@ class Options(unittest.TestCase):
         self.assertEqual(told("queries")["placements"], ["spark", *ways])
         self.assertEqual(told("failures")["placements"], ways)
         self.assertEqual(told("queries", "--placement", "spark")["placements"], ["spark"])
+
+    def test_random_queries(self):
+        self.assertEqual(told("random")["randomQueries"], 1000)
+        made = told("random", "--queries", "7", "--seed", "3")
+        self.assertEqual((made["randomQueries"], made["seed"], made["queries"]), (7, 3, []))
+        self.assertEqual(made["placements"], ["auto", "residency", "hash"])
 
     def test_pool(self):
         self.assertEqual(told("queries")["pool"], "512m")

@@ -14,6 +14,7 @@ from arguments import NINE_QUERIES, number, pair, queries, scale, size
 PLACEMENTS = {
     "queries": ("spark", "off", "hash", "residency", "both"),
     "failures": ("off", "hash", "residency", "both"),
+    "random": ("both", "residency", "hash"),
 }
 # In words of the person: auto is both.
 SAME_PLACEMENT = {"both": "auto"}
@@ -22,7 +23,10 @@ SAME_PLACEMENT = {"both": "auto"}
 SHARES = {"residency": 0.35, "loss": 0.35, "waiting": 1.1}
 
 # They kill, pause or keep busy one executor, and find it by its host.
-ONE_BY_HOST = ("loss", "waiting", "failures")
+ONE_BY_HOST = ("loss", "waiting", "failures", "random")
+
+# They make what they read.
+OWN_DATA = ("random",)
 
 COMMANDS = {
     "queries": "the queries, round after round, under each way of placement",
@@ -30,6 +34,7 @@ COMMANDS = {
     "loss": "kill -9 of an executor in the middle of a query: what is read again?",
     "waiting": "is a query slower with placement than without, also while an executor is busy?",
     "failures": "queries while executors are killed, added and paused and files written again",
+    "random": "random SQL while an executor is killed every 20 s and one paused now and then",
 }
 
 
@@ -41,17 +46,13 @@ def add_parsers(command):
 
 def _add_options(parser, name):
     add = parser.add_argument
-    add("--data", metavar="FOLDER", help="where the generated data is kept (default .cache/tpcds)")
-    add("--scale", type=scale, default=1.0, metavar="N", help="TPC-DS scale factor (default 1)")
-    add("--queries", type=queries, default=queries(NINE_QUERIES), metavar="LIST",
-        help="queries, such as q52,q68 (default the nine I/O-heavy ones)")
-    add("--storage", choices=("local", "hdd", "s3"), default="local",
-        help="how fast files are read, as for dev/quickstart (default local)")
-    add("--hdfs", action="store_true",
-        help="read the data from the cluster's HDFS, into which it is copied first")
+    if name in OWN_DATA:
+        parser.set_defaults(data=None, scale=1.0, queries=[], storage="local", hdfs=False)
+    else:
+        _add_data_options(add)
     add("--pool-size", type=size, metavar="SIZE",
         help="pool of each executor (default: " + _default_pool(name) + ")")
-    if name != "failures":
+    if name not in ("failures", "random"):
         add("--pool-share", type=_share, metavar="X",
             help="instead: this share of the bytes that the queries need, which are measured first"
             + (f" (default {SHARES[name]})" if name in SHARES else ""))
@@ -67,9 +68,24 @@ def _add_options(parser, name):
         add("--locality-wait", default="3s", metavar="TIME", help="spark.locality.wait (default 3s)")
     if name == "failures":
         add("--minutes", type=number(1, 100000), default=5, metavar="N", help="how long (default 5)")
+    if name == "random":
+        add("--queries", type=number(1, 1000000), default=1000, metavar="N", dest="random_queries",
+            help="how many, each of which runs three times (default 1000)")
+    if name in ("failures", "random"):
         add("--seed", type=number(0, 999999), metavar="N", help="of what is random (default: any)")
     add("--conf", action="append", default=[], type=pair, metavar="KEY=VALUE",
         help="more of Spark's or OAP's configuration; can be repeated")
+
+
+def _add_data_options(add):
+    add("--data", metavar="FOLDER", help="where the generated data is kept (default .cache/tpcds)")
+    add("--scale", type=scale, default=1.0, metavar="N", help="TPC-DS scale factor (default 1)")
+    add("--queries", type=queries, default=queries(NINE_QUERIES), metavar="LIST",
+        help="queries, such as q52,q68 (default the nine I/O-heavy ones)")
+    add("--storage", choices=("local", "hdd", "s3"), default="local",
+        help="how fast files are read, as for dev/quickstart (default local)")
+    add("--hdfs", action="store_true",
+        help="read the data from the cluster's HDFS, into which it is copied first")
 
 
 def _default_pool(name):
@@ -124,6 +140,7 @@ def job_options(asked, cluster, root):
         "pool": pool or "",
         "poolShare": share or 0.0,
         "minutes": getattr(asked, "minutes", 0),
+        "randomQueries": getattr(asked, "random_queries", 0),
         "seed": random.randrange(1000000) if seed is None else seed,
         "executors": len(cluster.workers) * settings["executors_per_worker"],
         "cores": settings["executor_cores"],

@@ -87,8 +87,9 @@ def main():
     line = spark_job.words(
         Path(os.environ["SPARK_HOME"]), ROOT, jars, "random.RandomQueries", job(asked, work),
         driver_memory="3g", conf=configuration(asked, work), log="random-queries-log4j2",
-        # Code of ten thousands of queries fills what there is by default, and then nothing is compiled.
-        java=["-XX:ReservedCodeCacheSize=512m"])
+        # Code of ten thousands of queries fills what there is by default, and then nothing is compiled;
+        # classes of it make G1 collect all the time.
+        java=["-XX:ReservedCodeCacheSize=512m", "-XX:+UseParallelGC", "-XX:MetaspaceSize=512m"])
     try:
         sys.exit(spark_job.run(line))
     finally:

@@ -28,11 +28,12 @@ static bool step(const oap_index *index, const oap_slot *slot, uint64_t word, ui
 }
 
 static uint64_t pinned_once_more(uint64_t word, bool is_use) {
-  return is_use && oap_word_uses(word) < OAP_MAX_USES ? word + 1 + (UINT64_C(1) << OAP_USES_SHIFT) : word + 1;
+  return is_use && oap_word_uses(word) < OAP_MAX_USES ? word + 1 + (UINT64_C(1) << OAP_USES_SHIFT)
+                                                      : word + 1;
 }
 
-uint32_t oap_index_pin(const oap_index *index, const uint64_t key[4], uint64_t hash,
-                       bool is_use, uint64_t *before) {
+uint32_t oap_index_pin(const oap_index *index, const uint64_t key[4], uint64_t hash, bool is_use,
+                       uint64_t *before) {
   uint32_t bucket = (uint32_t)hash & index->mask;
 restart:;
   uint32_t number = atomic_load_explicit(&index->heads[bucket], memory_order_acquire);
@@ -43,7 +44,8 @@ restart:;
     if (key_equals(slot, key)) {
       while (oap_word_state(word) == OAP_PUBLISHED && oap_word_generation(word) == generation &&
              oap_word_pins(word) < OAP_PINS_MASK) {
-        if (atomic_compare_exchange_weak_explicit(&slot->word, &word, pinned_once_more(word, is_use),
+        if (atomic_compare_exchange_weak_explicit(&slot->word, &word,
+                                                  pinned_once_more(word, is_use),
                                                   memory_order_acq_rel, memory_order_acquire)) {
           *before = word;
           return number;

@@ -25,8 +25,8 @@ typedef struct oap_index {
 
 /* Takes a pin on the published chunk of that key, and counts a use if it is one: its slot, and the
  * word before the pin. 0: not published. No lock needed. */
-uint32_t oap_index_pin(const oap_index *index, const uint64_t key[4], uint64_t hash,
-                       bool is_use, uint64_t *before);
+uint32_t oap_index_pin(const oap_index *index, const uint64_t key[4], uint64_t hash, bool is_use,
+                       uint64_t *before);
 
 /* The slot that is visible under that key or being loaded, and the word that says which; or 0. No
  * lock needed; without it the answer may be out of date. */

@@ -164,8 +164,7 @@ static jint native_abandon(JNIEnv *env, jclass class, jlong pool, jlong slot_and
 }
 
 static jint native_pin(JNIEnv *env, jclass class, jlong pool, jlong high, jlong low,
-                       jlong group_and_column, jlong representation, jboolean is_use,
-                       jlong out) {
+                       jlong group_and_column, jlong representation, jboolean is_use, jlong out) {
   (void)env, (void)class;
   oap_key key = key_of(high, low, group_and_column, representation);
   oap_chunk *chunk = (oap_chunk *)(uintptr_t)out;

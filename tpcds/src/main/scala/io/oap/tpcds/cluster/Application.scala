@@ -4,6 +4,7 @@ import java.util.concurrent.TimeUnit
 
 import scala.concurrent.duration._
 
+import org.apache.spark.SparkContext
 import org.apache.spark.sql.{Row, SparkSession}
 
 import io.oap.spark.CacheControl
@@ -42,13 +43,7 @@ final class Application(options: ClusterOptions, settings: Map[String, String])
   }
 
   /** Hosts of the executors that are alive now, one for each executor. */
-  def hosts: Seq[String] = {
-    // The keys are host:port. Spark's status tracker fails while an executor is joining.
-    val all = context.getExecutorMemoryStatus.keys.toSeq.map(_.split(':').head)
-    all.filterNot(_ == driverHost)
-  }
-
-  private def driverHost: String = context.getConf.get("spark.driver.host")
+  def hosts: Seq[String] = Application.hosts(context)
 
   /** Whether a stage runs, with at least so many tasks, of which some have ended. */
   def isInTheMiddle(tasks: Int): Boolean = {
@@ -105,6 +100,13 @@ final class Application(options: ClusterOptions, settings: Map[String, String])
 
 object Application {
   private val Patience = 2.minutes
+
+  /** Hosts of the executors that are alive now, one for each executor. */
+  def hosts(context: SparkContext): Seq[String] = {
+    // The keys are host:port. Spark's status tracker fails while an executor is joining.
+    val all = context.getExecutorMemoryStatus.keys.toSeq.map(_.split(':').head)
+    all.filterNot(_ == context.getConf.get("spark.driver.host"))
+  }
 
   /** @throws IllegalStateException when it does not come true within two minutes */
   def waitFor(what: String)(isSo: => Boolean): Unit = {

@@ -16,6 +16,7 @@ object ClusterJob {
     case "loss" => new ExecutorLoss(options)
     case "waiting" => new Waiting(options)
     case "failures" => new RandomFailures(options)
+    case "random" => new RandomQueriesUnderKills(options)
   }
 }
 

@@ -16,6 +16,7 @@ import io.oap.tpcds.Json
  * @param pool capacity of each pool in Spark's notation; empty: it is measured what the queries
  *     need, and each pool gets `poolShare` of that
  * @param minutes how long failures are made
+ * @param randomQueries how many are to run, where they are random
  * @param seed of what is random
  * @param executors how many the cluster gives an application
  * @param cores tasks that an executor runs at a time
@@ -34,6 +35,7 @@ final case class ClusterOptions(
     pool: String,
     poolShare: Double,
     minutes: Int,
+    randomQueries: Int,
     seed: Long,
     executors: Int,
     cores: Int,

@@ -10,7 +10,7 @@ import scala.util.{Random, Try}
 
 import org.apache.spark.sql.Row
 
-import io.oap.tpcds.{DataFolder, Statistics}
+import io.oap.tpcds.{DataFolder, Statistics, StillPinned}
 
 /**
  * Minutes of queries while executors are killed, added and paused and files are written again. The
@@ -80,17 +80,9 @@ final class RandomFailures(options: ClusterOptions) extends ClusterMeasurement {
     differences ++= difference.map(d => s"$query, $placement: $d")
   }
 
-  /** Executors whose pools still have pinned chunks when no query runs any more, after a while. */
   private def stillPinned(application: Application): Seq[String] = {
     Application.waitFor("executors")(application.hosts.size >= options.executors)
-    def pinned: Seq[String] = application.held().executors.toSeq.collect {
-      case (id, held) if held.pinnedChunks > 0 => s"executor $id: ${held.pinnedChunks}"
-    }
-    val deadline = 1.minute.fromNow
-    var found = pinned
-    // Tasks that Spark has given up may still be ending.
-    while (found.nonEmpty && deadline.hasTimeLeft()) found = pinned
-    found
+    StillPinned.executors(application.oap)
   }
 
   private def sampleHeap(): Unit = {

@@ -7,18 +7,20 @@ package io.oap.tpcds.random
  */
 final class Predicates(choices: Choices, star: Star, names: Names, use: String => Unit) {
 
-  /** Empty, or WHERE and a condition. */
-  def where(refs: Seq[Ref], mayNest: Boolean): String =
-    if (choices.chance(25)) "" else s" WHERE ${condition(refs, mayNest, 0)}"
+  /** Empty, or WHERE and a condition; in inner queries seldom, or nothing is left for the outer ones. */
+  def where(refs: Seq[Ref], mayNest: Boolean, isInner: Boolean = true): String =
+    if (choices.chance(if (isInner) 65 else 20)) ""
+    else s" WHERE ${condition(refs, mayNest, if (isInner) 1 else 0)}"
 
   /** A condition on these columns; where it may nest, with subqueries. */
   def condition(refs: Seq[Ref], mayNest: Boolean, depth: Int): String = {
     def inner = condition(refs, mayNest, depth + 1)
-    choices.below(if (depth < 2) 14 else 9) match {
-      case 9 | 10 => s"($inner AND $inner)"
-      case 11 => s"($inner OR $inner)"
-      case 12 => s"NOT ($inner)"
-      case 13 | 8 if mayNest => subquery(refs).getOrElse(simple(choices.oneOf(refs: _*), refs))
+    choices.below(if (depth < 2) 14 else 10) match {
+      case 10 => s"($inner AND $inner)"
+      case 11 | 12 => s"($inner OR $inner)"
+      case 13 => s"NOT ($inner)"
+      case 6 | 7 | 8 | 9 if mayNest =>
+        subquery(refs).getOrElse(simple(choices.oneOf(refs: _*), refs))
       case _ => simple(choices.oneOf(refs: _*), refs)
     }
   }

@@ -34,7 +34,7 @@ final class Query(seed: Long, star: Star) {
     val order = block.columns.indices.map { i =>
       s"c$i" + choices.oneOf("", " DESC", " NULLS LAST", " DESC NULLS FIRST")
     }
-    val offset = if (choices.chance(30)) s" OFFSET ${choices.below(30)}" else ""
+    val offset = if (choices.chance(20)) s" OFFSET ${choices.below(9)}" else ""
     s"SELECT * FROM (${block.sql}) ORDER BY ${order.mkString(", ")} " +
       s"LIMIT ${choices.oneOf(1, 10, 100, 1000)}$offset"
   }
@@ -87,7 +87,7 @@ final class Query(seed: Long, star: Star) {
 
   /** A query of these rows; few columns where there are many rows. */
   private def over(from: From, depth: Int, isNormal: Boolean): Block = {
-    val where = predicates.where(from.refs, mayNest = depth < 2)
+    val where = predicates.where(from.refs, mayNest = depth < 2, isInner = depth > 0)
     val isLarge = from.rows > 3000
     choices.below(10) match {
       case 0 | 1 | 2 => grouped(from, where)
@@ -142,9 +142,9 @@ final class Query(seed: Long, star: Star) {
     }
     used += kind
     val having =
-      if (choices.chance(25)) {
+      if (choices.chance(20)) {
         used += "HAVING"
-        s" HAVING count(*) ${choices.oneOf(">", "=", "<")} ${choices.between(1, 9)}"
+        s" HAVING count(*) ${choices.oneOf(">", "<", "<=")} ${choices.between(1, 9)}"
       } else ""
     val aggregates = Seq.fill(choices.between(1, 3))(expressions.aggregate(from.refs, predicates))
     // Grouping sets make keys null, so that none of them keeps its meaning.

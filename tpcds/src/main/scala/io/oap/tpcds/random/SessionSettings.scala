@@ -31,7 +31,7 @@ object SessionSettings {
       "spark.sql.parquet.columnarReaderBatchSize" -> choices.oneOf("7", "100", "4096", "4096"),
       "spark.sql.parquet.filterPushdown" -> share(90),
       "spark.sql.parquet.aggregatePushdown" -> share(30),
-      "parquet.hadoop.vectored.io.enabled" -> share(50),
+      "parquet.hadoop.vectored.io.enabled" -> share(20),
       "spark.sql.optimizer.nestedSchemaPruning.enabled" -> share(85),
       "spark.sql.sources.useV1SourceList" -> choices.oneOf("parquet", "parquet", ""),
       "spark.sql.files.maxPartitionBytes" -> choices.oneOf("60k", "1m", "128m"),

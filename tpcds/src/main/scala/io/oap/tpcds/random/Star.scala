@@ -128,7 +128,7 @@ final class Star(val seed: Long, folder: String) {
     StarColumn(name, kind, Domain.None, value, numbers)
   }
 
-  private def anyShare: Int = choices.oneOf(0, 0, 2, 50, 97)
+  private def anyShare: Int = choices.oneOf(0, 0, 0, 2, 2, 30, 30, 97)
 
   /** SQL of a number below the bound: scattered, or ascending with the row. */
   private def number(rows: Int, bound: Int): String =

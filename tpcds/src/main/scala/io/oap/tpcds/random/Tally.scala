@@ -13,10 +13,10 @@ final class Tally {
   private var empty = 0L
   private var withoutScan = 0L
   private var spared = 0L
-  private var judged = 0L
   private var served = 0L
   private var hits = 0L
   private val byKind = mutable.Map.empty[String, Tally.OfKind]
+  private val judged = mutable.Map.empty[String, Long]
   private val errors = mutable.Map.empty[String, Long]
   private val found = ArrayBuffer.empty[Failed]
 
@@ -51,12 +51,14 @@ final class Tally {
 
   private def of(kind: String): Tally.OfKind = byKind.getOrElseUpdate(kind, new Tally.OfKind)
 
-  /** A difference that was Spark alone's fault: with other settings it gives what the cache gave. */
-  def judge(): Unit = synchronized(judged += 1)
+  /** A difference that was Spark alone's fault: with this setting it gives what the cache gave. */
+  def judge(setting: String): Unit = synchronized {
+    judged(setting) = judged.getOrElse(setting, 0L) + 1
+  }
 
   def fail(failed: Failed): Unit = synchronized(found += failed)
 
-  def failures: Seq[Failed] = synchronized(found.toSeq)
+  def failures: Int = synchronized(found.size)
 
   def queriesDone: Long = synchronized(queries)
 
@@ -65,30 +67,42 @@ final class Tally {
       s"$inError errors alone  ${found.size} failures"
   }
 
-  /** What was run, by kind: one that never goes through the cache must be seen. */
-  def table: String = synchronized {
+  /** What was run, by kind: one that never goes through the cache must be seen; then the failures. */
+  def report: String = synchronized {
+    def counted(of: mutable.Map[String, Long], what: String): Seq[String] =
+      of.toSeq.sortBy(-_._2).map { case (name, count) => s"$count $what: $name" }
+    val lines = Seq(
+      table,
+      s"$queries queries, $runs runs, of which $served through the cache; $hits chunks hit",
+      s"$withoutScan runs ended with a plan without any scan, which had given no row, or failed",
+      s"$empty queries give no row; $inError fail alone; $spared runs with the cache gave rows " +
+        "where a value's error was alone"
+    )
+    (lines ++ counted(errors, "fail alone") ++
+      counted(judged, "differences in which Spark alone was wrong but for") ++
+      found.map(_.toString)).mkString("\n")
+  }
+
+  private def table: String = {
     val lines = byKind.toSeq.sortBy(-_._2.queries).map { case (kind, counts) =>
       Seq(kind, counts.queries.toString, counts.cached.toString, counts.uncached.toString)
     }
     Report.align(
-      Seq("kind of SQL", "queries", "runs through the cache", "runs also around it") +: lines) +
-      s"\n$queries queries, $runs runs, of which $served through the cache; $hits chunks hit\n" +
-      s"$withoutScan runs ended with a plan without any scan, which had given no row, or failed\n" +
-      s"$empty queries give no row; $inError fail alone; $spared runs with the cache gave rows where a value's error " +
-      s"was alone\n$judged differences in which Spark alone was wrong" +
-      errors.toSeq.sortBy(-_._2).map { case (what, count) =>
-        s"\n$count fail alone: $what"
-      }.mkString
+      Seq("kind of SQL", "queries", "runs through the cache", "runs also around it") +: lines)
   }
 
-  /** Kinds that ran often and were never served by the cache. */
-  def neverServed: Seq[String] = synchronized {
-    byKind.collect {
+  /** Why not all was right, in a line each. */
+  def wrong: Seq[String] = synchronized {
+    val neverServed = byKind.collect {
       case (kind, counts) if counts.queries >= Tally.Often && counts.cached == 0 => kind
     }.toSeq.sorted
+    Seq(
+      found.nonEmpty -> s"${found.size} runs were wrong",
+      (hits == 0) -> "no chunk came from the pool",
+      neverServed.nonEmpty -> s"never through the cache: ${neverServed.mkString(", ")}"
+    ).collect { case (true, what) => what }
   }
 
-  def chunksHit: Long = synchronized(hits)
 }
 
 private object Tally {
@@ -108,4 +122,7 @@ private object Tally {
  * @param star its seed
  * @param run which run: cold, promoted, warm or tiny
  */
-final case class Failed(star: Long, run: String, query: String, difference: String)
+final case class Failed(star: Long, run: String, query: String, difference: String) {
+  override def toString: String =
+    s"\nFAILED ($run), star $star: --seed $star\n$query\n$difference"
+}

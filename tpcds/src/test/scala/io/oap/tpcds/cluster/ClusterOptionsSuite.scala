@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 class ClusterOptionsSuite extends AnyFunSuite {
   private val json = """{"command": "loss", "data": "/d", "scale": 0.5, "queries": ["q52", "q68"],
     "storage": "hdd", "hdfs": "", "rounds": 4, "placements": ["spark", "auto"], "pool": "512m",
-    "poolShare": 0.0, "minutes": 0, "seed": 77, "executors": 3, "cores": 2,
+    "poolShare": 0.0, "minutes": 0, "randomQueries": 9, "seed": 77, "executors": 3, "cores": 2,
     "control": ["dev/cluster"], "work": "/w"}"""
 
   test("all of it is read") {
@@ -23,6 +23,7 @@ class ClusterOptionsSuite extends AnyFunSuite {
       pool = "512m",
       poolShare = 0,
       minutes = 0,
+      randomQueries = 9,
       seed = 77,
       executors = 3,
       cores = 2,
