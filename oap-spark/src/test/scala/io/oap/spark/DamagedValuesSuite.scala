@@ -30,6 +30,7 @@ class DamagedValuesSuite extends CacheSuite {
       def query: DataFrame = spark.read.parquet(path(name)).where(condition).select("s", "d")
       withConf("spark.oap.cache.representation" -> "encoded") {
         val expected = alone(rows(query))
+        CacheControl.clear(spark)
         rows(query)
         // Eleven entries: four bits for each row, which can say too much.
         DamagedPool.damage(key => key.column == 0 && key.rowGroup == 1) { chunk =>
