@@ -1,5 +1,6 @@
 """One application of dev/join-keys-bench: makes the tables unless they are there, and runs the
-query. Prints one line of JSON: megabytes ever resident of executor and driver, and seconds."""
+query. Prints one line of JSON: megabytes ever resident of executor and driver, megabytes in the
+pool, whether the scan was given keys, and seconds."""
 
 import json
 import os
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-# Rounds that do not count.
+# Rounds that do not count: the first loads chunks, the second makes vector chunks of them.
 WARM_UP = 2
 
 
@@ -60,6 +61,7 @@ def main():
     seconds = {"off": [], "on": []}
     answers = set()
     for round_ in range(told["rounds"] + WARM_UP):
+        # Both in Spark alone, too, where they are the same: what queries leave behind adds up.
         for state in ("off", "on"):
             spark.conf.set("spark.oap.cache.enabled", "true" if state == "on" else "false")
             begun = time.monotonic()
@@ -68,9 +70,16 @@ def main():
                 seconds[state].append(time.monotonic() - begun)
     if len(answers) != 1:
         raise RuntimeError(f"the answers differ: {answers}")
+    pool = 0
+    if told["oap"]:
+        used = spark.sql("SELECT sum(used_bytes) FROM oap.system.executors").head()[0]
+        pool = used >> 20
+    plan = spark.sql("EXPLAIN " + text).head()[0]
     driver = spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid()
     executor = process(spark.sparkContext.applicationId)
-    print(json.dumps({"resident": resident(executor), "driver": resident(driver), **seconds}))
+    print(json.dumps({
+        "resident": resident(executor), "driver": resident(driver), "pool": pool,
+        "given": "dynamicpruning" in plan, **seconds}))
     spark.stop()
 
 

@@ -3,7 +3,7 @@
 A fact table is joined with a broadcast of so many keys. For each number of keys there are two
 applications: Spark alone, and one with OAP, which runs each query with the cache switched off and on
 in turn. Memory is that of the only executor, a process of its own: what it has ever had resident
-besides its heap, the pool included, and the heap that was left in use by its fullest collection.
+besides its heap and what the pool holds, and the heap left in use by its fullest collection.
 What OAP takes beyond Spark alone with the fewest keys is not counted as that of the keys.
 """
 
@@ -58,7 +58,7 @@ def submit(options, keys, with_oap, rounds):
         return result
     after = re.findall(r"->(\d+)M\(", log.read_text())
     result["heap"] = max(map(int, after), default=0)
-    result["native"] = result["resident"] - HEAP_MB
+    result["native"] = result["resident"] - HEAP_MB - result["pool"]
     return result
 
 
@@ -80,7 +80,8 @@ def show(found, few):
     def over(one):
         return {part: one["oap"][part] - one["alone"][part] for part in ("native", "heap")}
     more = sum(over(found).values()) - sum(over(few).values())
-    print(f"{found['keys']:>9} keys: native {alone['native']} MB alone, {oap['native']} MB with OAP; "
+    given = "given to the scan" if oap["given"] else "not given to the scan"
+    print(f"{found['keys']:>9} keys, {given}: native {alone['native']} MB alone, {oap['native']} MB with OAP; "
           f"heap after collections {alone['heap']} MB, {oap['heap']} MB; "
           f"driver {alone['driver']} MB, {oap['driver']} MB")
     print(f"           of the keys: {more} MB (at most {MOST_MEMORY_MB}) "
