@@ -6,6 +6,8 @@ import org.apache.spark.sql.SparkSession
 
 import io.oap.cache.CacheCounters
 import io.oap.cache.pool.PoolStats
+import io.oap.spark.executor.ExecutorCache
+import io.oap.spark.rpc.EveryExecutor
 
 /** Commands to the caches of an application, from its driver. */
 object CacheControl {

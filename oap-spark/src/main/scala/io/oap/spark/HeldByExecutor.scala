@@ -5,6 +5,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.SparkEnv
 
 import io.oap.cache.ColumnCache
+import io.oap.spark.executor.ExecutorCache
 
 /**
  * What the pool of one executor holds at one moment.

@@ -2,7 +2,10 @@ package io.oap.spark
 
 import org.apache.spark.sql.SparkSessionExtensions
 
-import io.oap.spark.status.{CacheSelectParser, CacheStatus, SystemCatalog}
+import io.oap.spark.internals.{ConfigKeys, SparkInternals}
+import io.oap.spark.optimizer.{CacheHint, SubqueryPruning, UseColumnCache}
+import io.oap.spark.sql.{CacheSelectParser, SystemCatalog}
+import io.oap.spark.status.CacheStatus
 
 /**
  * What `spark.sql.extensions=io.oap.spark.OapExtensions` adds to a session.

@@ -6,6 +6,8 @@ import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 import io.oap.cache.pool.{NativeLibrary, PoolOptions}
 import io.oap.cache.vector.VectorKind
 import io.oap.common.{ChunkKey, FileId}
+import io.oap.spark.executor.ExecutorCache
+import io.oap.spark.vector.{PromotedChunk, Promotion, VectorForm}
 
 /** What an executor logs of its cache: one line when it opens it, and never one for each chunk. */
 class CacheLogSuite extends CacheSuite {

@@ -14,6 +14,7 @@ import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.oap.cache.CacheCounters
+import io.oap.spark.scan.CachedParquetScan
 
 /**
  * A suite with one Spark session that has the extension. "Spark alone" is the same session with

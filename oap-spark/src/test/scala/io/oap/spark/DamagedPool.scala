@@ -7,6 +7,7 @@ import scala.jdk.CollectionConverters._
 import io.oap.cache.ColumnCache
 import io.oap.cache.pool.ColumnPool
 import io.oap.common.ChunkKey
+import io.oap.spark.executor.ExecutorCache
 
 /** Changes what the pool of this process holds, as a fault of its memory would. */
 object DamagedPool {

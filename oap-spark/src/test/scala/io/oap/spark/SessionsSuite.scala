@@ -9,6 +9,8 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
+import io.oap.spark.scan.CachedParquetScan
+
 /**
  * Nine users at once, each with a session and a FAIR scheduler pool of his own; one of them has the
  * cache switched off.

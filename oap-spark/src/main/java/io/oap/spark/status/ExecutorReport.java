@@ -17,13 +17,13 @@ import java.io.Serializable;
 public record ExecutorReport(
     String executor, String host, String state, String why, PoolReport pool, ReaderTotals readers)
     implements Serializable {
-  static final String OPEN = "open";
-  static final String UNUSED = "not used yet";
-  static final String OFF = "off";
-  static final String UNREACHED = "not reached";
+  public static final String OPEN = "open";
+  public static final String UNUSED = "not used yet";
+  public static final String OFF = "off";
+  public static final String UNREACHED = "not reached";
 
   /** That of an executor of which nothing but its being there is known. */
-  static ExecutorReport without(String executor, String host, String state, String why) {
+  public static ExecutorReport without(String executor, String host, String state, String why) {
     return new ExecutorReport(executor, host, state, why, null, ReaderTotals.NONE);
   }
 }

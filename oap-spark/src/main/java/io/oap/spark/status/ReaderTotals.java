@@ -20,7 +20,7 @@ public record ReaderTotals(
     implements Serializable {
   static final ReaderTotals NONE = new ReaderTotals(0, 0, 0, 0, 0, 0);
 
-  static ReaderTotals of(CacheCounters counters) {
+  public static ReaderTotals of(CacheCounters counters) {
     return new ReaderTotals(
         counters.chunksHit(),
         counters.chunksMissed(),

@@ -11,7 +11,7 @@ import java.util.Map;
  * @param endedMillis when the execution ended, since the epoch
  * @param table name of the table, or its paths
  * @param columns that were read
- * @param metrics see {@link io.oap.spark.ScanMetrics}
+ * @param metrics see {@link io.oap.spark.read.ScanMetrics}
  */
 @JsonIgnoreProperties(ignoreUnknown = true)
 public record ScanReport(

@@ -6,7 +6,7 @@ package io.oap.spark.placement
  * Work is in seconds of all cores of an executor; what reads and decodes is modelled as in
  * [[PlacementRules]]. Fill is in bytes of its pool.
  */
-final private[placement] class Loads(executors: Array[LiveExecutor], rules: PlacementRules) {
+final private class Loads(executors: Array[LiveExecutor], rules: PlacementRules) {
   private val capacities = Loads.capacities(executors)
   private val cores = executors.map(e => math.max(e.cores, 1).toDouble)
   private val open = executors.map(!_.waitSeconds.isInfinite)
@@ -180,7 +180,7 @@ final private[placement] class Loads(executors: Array[LiveExecutor], rules: Plac
     if (rules.usesResidency) Loads.SlackWithMemory else Loads.SlackWithoutMemory
 }
 
-private[placement] object Loads {
+private object Loads {
 
   /** From this tier on, pools have no room for a cold piece. */
   val WithoutRoom = 3

@@ -1,7 +1,7 @@
 package io.oap.spark.placement
 
 /** A mix of 64 bits in which every bit depends on every other: the finalizer of MurmurHash3. */
-private[placement] object Mixing {
+private[spark] object Mixing {
   def mix(value: Long): Long = {
     var mixed = value
     mixed = (mixed ^ (mixed >>> 33)) * 0xff51afd7ed558ccdL

@@ -26,7 +26,7 @@ final case class LiveExecutor(
   def isNearlyFull: Boolean = usedBytes > LiveExecutor.NearlyFull * capacityBytes
 }
 
-private object LiveExecutor {
+private[spark] object LiveExecutor {
   private val NearlyFull = 0.9
 }
 
@@ -96,7 +96,7 @@ final case class Placed(
     isLasting: Array[Boolean],
     bearableWaitSeconds: Double)
 
-private[placement] object Placed {
+private[spark] object Placed {
   def nowhere(pieces: Int): Placed = Placed(
     Array.fill(pieces)(-1),
     Array.fill(pieces)(Nil),

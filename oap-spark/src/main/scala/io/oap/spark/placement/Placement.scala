@@ -28,10 +28,10 @@ final case class PlacementRules(
 object Placement {
 
   /** A piece of which less than this share is missing stays where it is. */
-  private[placement] val MuchMissing = 0.05
+  private[spark] val MuchMissing = 0.05
 
   /** As many as copies of a block that file systems have: of more, none would wait less. */
-  private[placement] val MostAlternatives = 2
+  private[spark] val MostAlternatives = 2
 
   /**
    * Places the pieces of one scan.

@@ -10,7 +10,7 @@ package io.oap.spark.placement
  *
  * @param weights above 0
  */
-final private[placement] class Rendezvous(ids: Array[String], weights: Array[Double]) {
+final private class Rendezvous(ids: Array[String], weights: Array[Double]) {
   private val seeds = ids.map(id => Mixing.mix(id.hashCode.toLong ^ Rendezvous.Salt))
   private val means = weights.map(1 / _)
 
@@ -53,7 +53,7 @@ final private[placement] class Rendezvous(ids: Array[String], weights: Array[Dou
   }
 }
 
-private[placement] object Rendezvous {
+private object Rendezvous {
 
   /** The tier of an executor that is not to be chosen. */
   val Never: Int = Int.MaxValue

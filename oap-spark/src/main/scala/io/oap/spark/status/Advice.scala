@@ -7,7 +7,8 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.types._
 
 import io.oap.cache.pool.CapacityEstimates
-import io.oap.spark.SparkUi
+import io.oap.spark.internals.SparkUi
+import io.oap.spark.sql.{SystemColumn, SystemTable, SystemTables}
 
 /**
  * What a pool, or all of them together, would hit with another capacity.

@@ -6,7 +6,8 @@ import com.codahale.metrics.{Counter, Gauge, MetricRegistry}
 import com.google.common.base.Suppliers
 import org.apache.spark.SparkEnv
 
-import io.oap.spark.SparkInternals
+import io.oap.spark.executor.ThisExecutor
+import io.oap.spark.internals.SparkInternals
 import io.oap.spark.status.CacheSnapshot.Sample
 
 /**

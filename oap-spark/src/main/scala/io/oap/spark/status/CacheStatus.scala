@@ -6,7 +6,8 @@ import org.apache.spark.{SparkContext, SparkEnv}
 import org.apache.spark.internal.Logging
 import org.apache.spark.scheduler._
 
-import io.oap.spark.{PerApplication, SparkInternals, SparkUi}
+import io.oap.spark.internals.{PerApplication, SparkInternals, SparkUi}
+import io.oap.spark.scan.ScanHistory
 import io.oap.spark.status.CacheSnapshot.Sample
 import io.oap.spark.ui.CacheTab
 

@@ -11,7 +11,7 @@ import io.oap.spark.status.CacheSnapshot.Sample
  * @param most how many are kept, at least 2
  * @param leastMillis the least time from one to the next
  */
-private[status] final class Samples(most: Int, leastMillis: Long) {
+private final class Samples(most: Int, leastMillis: Long) {
   private var kept = new ArrayList[Sample]
   private var width = leastMillis
 

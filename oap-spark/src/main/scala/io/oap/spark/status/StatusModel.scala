@@ -11,7 +11,7 @@ import io.oap.spark.status.CacheSnapshot._
  * columns and scans the last ones are kept, and of the past as many samples as a plot can show. For
  * one thread.
  */
-private[status] final class StatusModel {
+private final class StatusModel {
   import StatusModel._
 
   private val live = new LinkedHashMap[String, ExecutorStatus]
@@ -91,7 +91,7 @@ private[status] final class StatusModel {
     last.values.asScala.toSeq.reverse.asJava
 }
 
-private[status] object StatusModel {
+private object StatusModel {
 
   /** More executors than that have no application; some kilobytes each. */
   val MostLive = 20000

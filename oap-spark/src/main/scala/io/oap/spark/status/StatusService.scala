@@ -2,15 +2,14 @@ package io.oap.spark.status
 
 import org.apache.spark.SparkEnv
 
-import io.oap.spark.SparkRpc
-import io.oap.spark.placement.Wire
+import io.oap.spark.rpc.{SparkRpc, Wire}
 
 /**
  * Takes the reports of executors, in the driver, and posts them as events. Each answer tells the
  * executor when to report again at the soonest, so that many executors do not flood Spark's
  * listener bus and the event log.
  */
-private[status] object StatusService {
+private[spark] object StatusService {
 
   /** Under which executors find it. */
   val Name = "oap-status"

@@ -14,7 +14,7 @@ import io.oap.spark.status.{Advice, CacheSnapshot}
  * `scans`, of which `?execution=` gives those of one SQL execution. Bytes and milliseconds are
  * numbers.
  */
-private[ui] final class CacheApi(snapshot: () => CacheSnapshot) extends HttpServlet {
+private final class CacheApi(snapshot: () => CacheSnapshot) extends HttpServlet {
   private val mapper = new ObjectMapper
 
   override def doGet(request: HttpServletRequest, response: HttpServletResponse): Unit =

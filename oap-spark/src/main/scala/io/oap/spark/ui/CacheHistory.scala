@@ -1,6 +1,6 @@
 package io.oap.spark.ui
 
-import io.oap.spark.{HistoryContent, SparkUi}
+import io.oap.spark.internals.SparkUi
 import io.oap.spark.status.{CacheSnapshot, CacheStatus, SnapshotListener}
 
 /** The tab of an application whose event log was replayed. `HistoryTab` makes it by its name. */

@@ -5,11 +5,11 @@ import scala.xml.{Node, NodeSeq}
 
 import jakarta.servlet.http.HttpServletRequest
 
-import io.oap.spark.SparkUi
+import io.oap.spark.internals.SparkUi
 import io.oap.spark.status.{Advice, CacheSnapshot}
 
 /** The first page of the tab: sums, what happened over time, executors, tables, columns, scans. */
-private[ui] final class CachePage(snapshot: () => CacheSnapshot) extends SparkUi.Page {
+private final class CachePage(snapshot: () => CacheSnapshot) extends SparkUi.Page {
   override def title(): String = "Column Cache"
 
   override def content(request: HttpServletRequest, base: String): Seq[Node] = {
@@ -68,7 +68,7 @@ private[ui] final class CachePage(snapshot: () => CacheSnapshot) extends SparkUi
 }
 
 /** The cached scans of one SQL execution. */
-private[ui] final class ExecutionScansPage(snapshot: () => CacheSnapshot) extends SparkUi.Page {
+private final class ExecutionScansPage(snapshot: () => CacheSnapshot) extends SparkUi.Page {
   override def title(): String = "Column Cache: Scans of a SQL Execution"
 
   override def content(request: HttpServletRequest, base: String): Seq[Node] =

@@ -3,12 +3,12 @@ package io.oap.spark.ui
 import scala.jdk.CollectionConverters._
 import scala.xml.Node
 
-import io.oap.spark.SparkUi
+import io.oap.spark.internals.SparkUi
 import io.oap.spark.status.CacheSnapshot
 import io.oap.spark.status.CacheSnapshot.Sample
 
 /** What the cache did over time: hit ratio, bytes read, use of the pools. */
-private[ui] object CachePlots {
+private object CachePlots {
   private val Pool = "#3ec0ff"
   private val File = "#f0a04b"
   private val Capacity = "#bbbbbb"

@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 import jakarta.servlet.http.{HttpServlet, HttpServletRequest}
 import org.apache.spark.SparkContext
 
-import io.oap.spark.SparkUi
+import io.oap.spark.internals.SparkUi
 import io.oap.spark.status.CacheSnapshot
 
 /**

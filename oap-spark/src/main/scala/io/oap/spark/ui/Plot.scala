@@ -7,7 +7,7 @@ import scala.xml.Node
  *
  * @param points time in milliseconds since the epoch and value, oldest first
  */
-private[ui] final case class Line(name: String, colour: String, points: Seq[(Long, Double)])
+private final case class Line(name: String, colour: String, points: Seq[(Long, Double)])
 
 /**
  * Values over time, as a drawing in the page itself: it needs no script, and stays as it is when
@@ -16,7 +16,7 @@ private[ui] final case class Line(name: String, colour: String, points: Seq[(Lon
  * @param show a value as text
  * @param highest upper end of the axis; the largest value when it is not given
  */
-private[ui] final case class Plot(
+private final case class Plot(
     title: String,
     lines: Seq[Line],
     show: Double => String,
@@ -59,7 +59,7 @@ private[ui] final case class Plot(
 
   private def timeMark(at: Long, anchor: String): Node =
     <text x={x(at)} y={number(Height - 3)} text-anchor={anchor}>{
-      io.oap.spark.SparkUi.date(at)
+      io.oap.spark.internals.SparkUi.date(at)
     }</text>
 
   private def line(line: Line): Seq[Node] = {

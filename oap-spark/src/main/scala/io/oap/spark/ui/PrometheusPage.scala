@@ -6,15 +6,15 @@ import scala.jdk.CollectionConverters._
 
 import jakarta.servlet.http.{HttpServlet, HttpServletRequest, HttpServletResponse}
 
-import io.oap.spark.status.{CacheMetric, CacheMetrics, CacheSnapshot}
 import io.oap.spark.status.CacheSnapshot.Sample
+import io.oap.spark.status.{CacheMetric, CacheMetrics, CacheSnapshot}
 
 /**
  * The metrics of each executor for Prometheus, at `prometheus`, with the executor as a label. They
  * stand beside Spark's own page of executors, to which nothing can be added; in Spark's metrics
  * system the executor is part of a metric's name.
  */
-private[ui] final class PrometheusPage(
+private final class PrometheusPage(
     applicationId: String,
     applicationName: String,
     snapshot: () => CacheSnapshot)
@@ -56,7 +56,7 @@ private[ui] final class PrometheusPage(
     value.replace("\\", "\\\\").replace("\"", "\\\"").replace("\n", "\\n")
 }
 
-private[spark] object PrometheusPage {
+private object PrometheusPage {
 
   /** Name of a metric of an executor. */
   def name(metric: CacheMetric): String = {

@@ -7,10 +7,10 @@ import scala.xml.Node
 
 import jakarta.servlet.http.HttpServletRequest
 
-import io.oap.spark.SparkUi
+import io.oap.spark.internals.SparkUi
 
 /** A column of a [[StatusTable]]: heading, meaning, order and content of its cells. */
-private[ui] final case class StatusColumn[T](
+private final case class StatusColumn[T](
     title: String,
     tooltip: String,
     order: Comparator[T],
@@ -22,7 +22,7 @@ private[ui] final case class StatusColumn[T](
  * @param tag its name on the page
  * @param sortedBy title of the column by which it is sorted at first, descending
  */
-private[ui] final class StatusTable[T](
+private final class StatusTable[T](
     tag: String,
     title: String,
     sortedBy: String,
@@ -63,7 +63,7 @@ private[ui] final class StatusTable[T](
     }
 }
 
-private[ui] object StatusColumn {
+private object StatusColumn {
 
   /** A column of numbers. */
   def number[T](title: String, tooltip: String = "")(value: T => Long): StatusColumn[T] =

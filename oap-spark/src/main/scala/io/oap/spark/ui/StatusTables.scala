@@ -5,11 +5,11 @@ import java.util.{Comparator, Locale}
 import scala.jdk.CollectionConverters._
 import scala.xml.Node
 
-import io.oap.spark.status.{Advice, PoolReport, ReaderTotals, ScanReport}
 import io.oap.spark.status.CacheSnapshot._
+import io.oap.spark.status.{Advice, PoolReport, ReaderTotals, ScanReport}
 
 /** The tables of the tab, with the meaning of their columns. */
-private[ui] object StatusTables {
+private object StatusTables {
   import StatusColumn._
 
   val executors = new StatusTable[ExecutorStatus](
@@ -106,7 +106,7 @@ private[ui] object StatusTables {
       text[ScanReport]("Causes", "Why chunks were missed or bypassed")(causes),
       number[ScanReport]("Rows", "Rows that the scan gave")(_.metric("numOutputRows")),
       shown[ScanReport]("Load Time", "Time that its tasks spent reading files, together")(
-        _.metric("loadTime"))(io.oap.spark.SparkUi.duration(_))
+        _.metric("loadTime"))(io.oap.spark.internals.SparkUi.duration(_))
     )
   )
 
@@ -160,7 +160,7 @@ private[ui] object StatusTables {
     <td style="min-width: 90px;">
       <div class="progress">
         <span style="text-align:center; position:absolute; width:100%;">
-          {io.oap.spark.SparkUi.bytes(used)}
+          {io.oap.spark.internals.SparkUi.bytes(used)}
         </span>
         <div class="progress-bar progress-completed" style={s"width: $share%"}></div>
       </div>

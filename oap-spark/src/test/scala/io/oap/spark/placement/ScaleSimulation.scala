@@ -10,6 +10,9 @@ import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
 
 import io.oap.common.FileIdentity
+import io.oap.spark.directory.{Directory, DirectoryScan, ExecutorLoad}
+import io.oap.spark.rpc.{FileDelta, FileLayout, ResidencyDelta}
+import io.oap.spark.scan.PartitionPlan
 
 /**
  * A Directory filled as a large cluster fills it: files are planned cold, and each executor reports

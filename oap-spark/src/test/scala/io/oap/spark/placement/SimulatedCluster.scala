@@ -3,6 +3,10 @@ package io.oap.spark.placement
 import scala.collection.mutable
 import scala.util.Random
 
+import io.oap.spark.directory.{Directory, DirectoryScan}
+import io.oap.spark.executor.ReleaseRowGroups
+import io.oap.spark.rpc.FileLayout
+
 /** A table of Parquet files, the layouts by file key. */
 final class SimulatedTable(val layouts: Map[Long, FileLayout]) {
   val files: Array[Long] = layouts.keys.toArray.sorted

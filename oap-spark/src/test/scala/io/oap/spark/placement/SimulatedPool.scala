@@ -2,6 +2,9 @@ package io.oap.spark.placement
 
 import java.util.{BitSet, HashMap, LinkedHashMap}
 
+import io.oap.spark.directory.Directory
+import io.oap.spark.rpc.{FileDelta, FileLayout, ResidencyDelta, ResidencyReply}
+
 /** A chunk of a simulated file. */
 final case class SimulatedChunk(file: Long, number: Int)
 

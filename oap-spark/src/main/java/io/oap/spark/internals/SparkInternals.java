@@ -1,0 +1,204 @@
+package io.oap.spark.internals;
+
+import com.codahale.metrics.MetricRegistry;
+import io.oap.common.ConfigEntry;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkContext;
+import org.apache.spark.SparkContext$;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.internal.config.ConfigBuilder;
+import org.apache.spark.metrics.source.Source;
+import org.apache.spark.scheduler.ExecutorKilled$;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.CurrentUserContext$;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.util.QuotingUtils;
+import org.apache.spark.sql.connector.expressions.filter.Predicate;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.datasources.PruneFileSourcePartitions$;
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.internal.SQLConf$;
+import org.apache.spark.sql.internal.connector.PredicateUtils;
+import org.apache.spark.sql.sources.Filter;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.UserDefinedType;
+import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** What Spark has but opens only to its own packages; Java does not see that restriction. */
+public final class SparkInternals {
+  private SparkInternals() {}
+
+  /** Spark's own rule that lists only the partitions a query can need. */
+  public static LogicalPlan prunePartitions(LogicalPlan plan) {
+    return PruneFileSourcePartitions$.MODULE$.apply(plan);
+  }
+
+  /** Whether a value of a user-defined type lies anywhere in the rows of this schema. */
+  public static boolean hasUserDefinedType(StructType schema) {
+    return schema.existsRecursively(type -> type instanceof UserDefinedType);
+  }
+
+  /** A column name in backticks, so that a dot in it is part of the name. */
+  public static String quoted(String name) {
+    return QuotingUtils.quoteIdentifier(name);
+  }
+
+  /** A V2 predicate as the V1 filter with the same meaning, if there is one. */
+  public static Option<Filter> toFilter(Predicate predicate) {
+    return PredicateUtils.toV1(predicate);
+  }
+
+  /** The context of this process, if there is one. */
+  public static Option<SparkContext> activeContext() {
+    return SparkContext$.MODULE$.getActive();
+  }
+
+  /** The configuration that the sessions of this context start from; a change to it counts. */
+  public static SparkConf confOf(SparkContext context) {
+    return context.conf();
+  }
+
+  /**
+   * Makes a key one of Spark's own, unless it is: Spark then checks values where they are set,
+   * refuses to set static keys in a session, and lists the key with {@code SET -v}.
+   */
+  public static void register(ConfigEntry<?> entry) {
+    if (SQLConf$.MODULE$.containsConfigKey(entry.key())) {
+      return;
+    }
+    ConfigBuilder builder =
+        entry.scope() == ConfigEntry.Scope.STATIC
+            ? SQLConf$.MODULE$.buildStaticConf(entry.key())
+            : SQLConf$.MODULE$.buildConf(entry.key());
+    builder
+        .doc(entry.meaning())
+        .version(entry.since())
+        .stringConf()
+        .checkValue(text -> entry.allows(text), "Expected " + entry.allowed() + ".")
+        .createWithDefault(entry.defaultText());
+  }
+
+  /**
+   * Checks a value as Spark does when a registered key is set.
+   *
+   * @throws IllegalArgumentException one of Spark's, with the condition INVALID_CONF_VALUE
+   */
+  public static void check(ConfigEntry<?> entry, String text) {
+    new SQLConf().setConfString(entry.key(), text);
+  }
+
+  /** Whether this process is the driver, which in local mode is the executor too. */
+  public static boolean isDriver(SparkEnv environment) {
+    return environment.executorId().equals(SparkContext$.MODULE$.DRIVER_IDENTIFIER());
+  }
+
+  /** An executor that runs tasks; a local one has the driver's id. */
+  public record Executor(String id, String host, int cores) {}
+
+  /** The executors that run tasks now. */
+  public static List<Executor> executors(SparkContext context) {
+    List<Executor> executors = new ArrayList<>();
+    context
+        .statusStore()
+        .executorList(true)
+        .foreach(
+            executor -> {
+              if (context.isLocal()
+                  || !executor.id().equals(SparkContext$.MODULE$.DRIVER_IDENTIFIER())) {
+                String host = hostOf(executor.hostPort());
+                executors.add(new Executor(executor.id(), host, executor.totalCores()));
+              }
+              return null;
+            });
+    return executors;
+  }
+
+  /**
+   * The ids of the executors that the scheduler of a cluster gives tasks to, whatever events of
+   * them have been seen. Not for local masters.
+   */
+  public static List<String> executorIds(SparkContext context) {
+    return CollectionConverters.asJava(context.getExecutorIds());
+  }
+
+  /** The host of host:port, or of a host alone: an executor that is joining has no port yet. */
+  public static String hostOf(String hostPort) {
+    int colon = hostPort.lastIndexOf(':');
+    // Colons within brackets are of an IPv6 address.
+    return colon > hostPort.lastIndexOf(']') ? hostPort.substring(0, colon) : hostPort;
+  }
+
+  /** Whether an executor was removed because the driver wanted it, as dynamic allocation does. */
+  public static boolean isOnPurpose(String reason) {
+    return reason.equals(ExecutorKilled$.MODULE$.toString());
+  }
+
+  /** Adds a listener beside those of Spark's own UI. */
+  public static void addStatusListener(SparkContext context, SparkListener listener) {
+    context.listenerBus().addToStatusQueue(listener);
+  }
+
+  /** Posts an event to all listeners of an application, its event log among them. */
+  public static void post(SparkContext context, SparkListenerEvent event) {
+    context.listenerBus().post(event);
+  }
+
+  /**
+   * Adds metrics to those that Spark's sinks show of this process.
+   *
+   * @param name what stands before the metrics' own names, after the application and the executor
+   */
+  public static void addMetrics(SparkEnv environment, String name, MetricRegistry metrics) {
+    environment
+        .metricsSystem()
+        .registerSource(
+            new Source() {
+              @Override
+              public String sourceName() {
+                return name;
+              }
+
+              @Override
+              public MetricRegistry metricRegistry() {
+                return metrics;
+              }
+            });
+  }
+
+  /** Whether Spark's access lists are on; for the driver, as are the next two. */
+  public static boolean hasAccessLists() {
+    return SparkEnv.get().securityManager().aclsEnabled();
+  }
+
+  /** Whether a user may see what the application does. */
+  public static boolean mayView(String user) {
+    return SparkEnv.get().securityManager().checkUIViewPermissions(user);
+  }
+
+  /** Whether a user may change what the application does. */
+  public static boolean mayModify(String user) {
+    return SparkEnv.get().securityManager().checkModifyPermissions(user);
+  }
+
+  /**
+   * The user for whom a session runs a statement on this thread: in Spark Connect whom the client
+   * named; in the Thrift server whom the connection belongs to, as {@code current_user()} does;
+   * else who runs the application.
+   */
+  public static String userOf(SparkSession session) {
+    String user =
+        ConnectUsers.of(((org.apache.spark.sql.classic.SparkSession) session).sessionUUID());
+    return user == null ? CurrentUserContext$.MODULE$.getCurrentUser() : user;
+  }
+
+  /** The execution that ended with this event; null when it failed or is not known. */
+  public static QueryExecution execution(SparkListenerSQLExecutionEnd end) {
+    return end.executionFailure().isEmpty() ? end.qe() : null;
+  }
+}

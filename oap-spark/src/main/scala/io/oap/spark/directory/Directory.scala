@@ -1,0 +1,304 @@
+package io.oap.spark.directory
+
+import java.util.{HashMap, LinkedHashMap}
+
+import scala.jdk.CollectionConverters._
+
+import com.google.common.collect.Interners
+
+import io.oap.spark.placement.LiveExecutor
+import io.oap.spark.rpc.{FileDelta, FileLayout, ResidencyDelta, ResidencyReply}
+
+/**
+ * The driver's map of residency: which chunks of which files each executor holds, by its reports,
+ * and to which executor plans have sent what is held nowhere yet (its home).
+ *
+ * It is safe for threads: reports arrive while queries are planned. All is under one lock, which is
+ * held for one file or one report at a time; only to sweep out many lost executors is it held longer.
+ * What it does not know, or has forgotten for want of room, makes queries slower, never wrong.
+ *
+ * @param limitBytes bytes of heap, estimated, above which the files used longest ago are forgotten;
+ *     a file is used by a report on it and by a plan that asks for it
+ * @param nanoTime a clock as `System.nanoTime`
+ */
+final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nanoTime()) {
+  private val executors = new HashMap[String, KnownExecutor]
+  private val slots = new Slots
+  private val files = new LinkedHashMap[java.lang.Long, FileChunks](16, 0.75f, true)
+  private val schemas = Interners.newWeakInterner[FileColumns]()
+  private val homes =
+    new Homes(math.min(Directory.MaxHomes, limitBytes / 4 / Homes.BytesOfOne).toInt)
+  private val guesses =
+    new Guesses(math.min(Directory.MaxGuesses, limitBytes / 8 / Guesses.BytesOfOne).toInt)
+  private val losses = new ExpectedRoom(nanoTime)
+  private var fileBytes = 0L
+  private var changesOfSlots = 0L
+  private var changes = 0L
+
+  /** An executor may be given work from now on. Known executors keep what they hold. */
+  def executorJoined(id: String, host: String, cores: Int): Unit = synchronized {
+    val executor = executors.computeIfAbsent(
+      id,
+      _ => {
+        val joined = new KnownExecutor(id)
+        joined.isLate = executors.values.asScala.exists(_.chunks > 0)
+        slots.take(joined)
+        changesOfSlots += 1
+        losses.joined()
+        joined
+      }
+    )
+    executor.host = host
+    executor.cores = cores
+  }
+
+  /**
+   * All that the executor held is forgotten, and for some minutes another one is expected to take
+   * its place; an unknown executor is no error.
+   */
+  def executorLost(id: String): Unit = synchronized {
+    forget(id).foreach(executor => losses.lost(executor.capacityBytes))
+  }
+
+  /** The same for an executor that was given up on purpose: nothing takes its place. */
+  def executorReleased(id: String): Unit = synchronized(forget(id): Unit)
+
+  private def forget(id: String): Option[KnownExecutor] = {
+    val executor = Option(executors.remove(id))
+    executor.foreach { e =>
+      changes += 1
+      e.isLive = false
+      giveUpSlot(e)
+    }
+    executor
+  }
+
+  /** The executors that have joined and have not been lost. */
+  def executorIds: Set[String] = synchronized(executors.keySet.asScala.toSet)
+
+  /**
+   * Takes in a report. Where chunks are both evicted and added, they are held.
+   *
+   * @throws IllegalArgumentException when a layout has not as many sizes as row groups times
+   *     columns; what stands before it in the report has been taken in
+   */
+  def accept(delta: ResidencyDelta): ResidencyReply = synchronized {
+    val executor = executors.get(delta.executor)
+    if (executor == null || (delta.from != 0 && delta.from != executor.lastReport)) {
+      ResidencyReply(isAccepted = false, Array.emptyLongArray)
+    } else {
+      if (delta.from == 0) {
+        giveUpSlot(executor)
+        slots.take(executor)
+        executor.isIncomplete = false
+      }
+      if (delta.from == 0 || delta.files.nonEmpty) changes += 1
+      executor.lastReport = delta.to
+      executor.capacityBytes = delta.capacityBytes
+      executor.usedBytes = delta.usedBytes
+      executor.loadBytesPerSecond = delta.loadBytesPerSecond
+      val withoutLayout = delta.files.filterNot(take(executor, _)).map(_.file)
+      forgetOldFiles()
+      ResidencyReply(isAccepted = true, withoutLayout.toArray)
+    }
+  }
+
+  /**
+   * Begins to look files up for one scan.
+   *
+   * @param columns names of the top-level columns the scan reads
+   */
+  def scan(columns: Iterable[String], isCaseSensitive: Boolean): DirectoryScan =
+    new DirectoryScan(this, new WantedColumns(columns, isCaseSensitive))
+
+  /**
+   * Sums over all that is known. It goes through all files, some at a time, so that plans and
+   * reports need not wait: what changes meanwhile may be counted or not.
+   */
+  def totals(): DirectoryTotals = {
+    val all = synchronized(files.values.toArray(new Array[FileChunks](0)))
+    var held, heldTwice = 0L
+    for (some <- all.grouped(Directory.FilesAtATime)) synchronized {
+      for (file <- some) {
+        val sums = new DistinctBytes(file, slots.owner(_) != null)
+        held += sums.held
+        heldTwice += sums.heldTwice
+      }
+    }
+    synchronized {
+      val now = nanoTime()
+      val executors = known().map(e =>
+        ExecutorTotals(liveExecutor(e, now), e.chunks, e.chunkBytes, e.lastReport))
+      DirectoryTotals(executors, files.size, held, heldTwice, estimatedBytes)
+    }
+  }
+
+  /** A number that grows whenever it learns what executors hold, or hold no more. */
+  def contentVersion: Long = synchronized(changes)
+
+  /** How fast a task reads files, on the average of the executors that know; if any does. */
+  def loadBytesPerSecond: Option[Double] = synchronized {
+    val rates = executors.values.asScala.map(_.loadBytesPerSecond).filter(_ > 0)
+    if (rates.isEmpty) None else Some(rates.sum / rates.size)
+  }
+
+  /** Bytes of heap the Directory takes, about. */
+  def estimatedBytes: Long = synchronized {
+    fileBytes + homes.estimatedBytes + guesses.estimatedBytes
+  }
+
+  /** The live executors by ascending id, as they are known and as they are now. */
+  private[spark] def snapshot(): (Array[KnownExecutor], Array[LiveExecutor]) = synchronized {
+    val now = nanoTime()
+    val live = known().toArray
+    (live, live.map(liveExecutor(_, now)))
+  }
+
+  private[spark] def expectedRoomBytes: Long = synchronized(losses.bytes)
+
+  /** Calls with the file and the owners of slots, under the lock, or gives None for an unknown file. */
+  private[spark] def look[A](file: Long)(at: (FileChunks, Slots, Long) => A): Option[A] =
+    synchronized(Option(files.get(file)).map(at(_, slots, changesOfSlots)))
+
+  /**
+   * Some of the executors of which not all is known here, or not any more: they are to be asked for
+   * a snapshot. Each is named once in ten minutes at most.
+   */
+  private[spark] def snapshotsToAsk(): Seq[String] = synchronized {
+    val now = nanoTime()
+    val due = known().filter(e =>
+      e.isIncomplete && e.askedAt.forall(now - _ >= Directory.SnapshotNanos))
+    val some = due.take(Directory.SnapshotsAtATime)
+    some.foreach(_.askedAt = Some(now))
+    some.map(_.id)
+  }
+
+  private[spark] def home(key: Long): Option[KnownExecutor] = synchronized(homes.get(key))
+
+  /** Remembers that a plan has sent a piece to an executor, for `bytes` to be cached there. */
+  private[spark] def settle(key: Long, executor: KnownExecutor, bytes: Long): Unit =
+    synchronized {
+      homes.put(key, executor)
+      executor.plan(bytes, nanoTime())
+    }
+
+  /**
+   * The bytes of the last plan were a guess, the length of a range of a file whose layout nobody
+   * knew. They are put right as soon as it is known: files may hold many times what is read of them,
+   * and pools would seem full that are not.
+   */
+  private[spark] def guessed(
+      file: Long,
+      from: Long,
+      bytes: Long,
+      executor: KnownExecutor,
+      wanted: WantedColumns): Unit = synchronized {
+    guesses.add(file, Guess(executor, from, bytes, wanted, nanoTime()))
+    Option(files.get(file)).foreach(putRight(file, _))
+  }
+
+  private def putRight(file: Long, known: FileChunks): Unit =
+    for (guess <- guesses.take(file))
+      guess.executor.putRight(guess.wantedBytes(known) - guess.bytes, guess.madeAt, nanoTime())
+
+  private def known(): Seq[KnownExecutor] = executors.values.asScala.toSeq.sortBy(_.id)
+
+  private def liveExecutor(e: KnownExecutor, now: Long): LiveExecutor =
+    LiveExecutor(
+      e.id,
+      e.host,
+      e.cores,
+      e.capacityBytes,
+      e.usedBytes,
+      e.plannedBytes(now),
+      isLate = e.isLate)
+
+  private def giveUpSlot(executor: KnownExecutor): Unit = {
+    slots.giveUp(executor)
+    changesOfSlots += 1
+    if (slots.isSweepDue) {
+      slots.sweep(files.values)
+      fileBytes = files.values.asScala.iterator.map(_.estimatedBytes).sum
+    }
+  }
+
+  /** Returns whether the file's layout is known, or not needed since nothing was added. */
+  private def take(executor: KnownExecutor, delta: FileDelta): Boolean = {
+    val known = Option(files.get(delta.file)).orElse(delta.layout.map(learn(delta.file, _)))
+    known.foreach { file =>
+      fileBytes -= file.estimatedBytes
+      val change = file.change(executor.slot, delta.evicted, delta.added)
+      fileBytes += file.estimatedBytes
+      executor.chunks += change.chunks
+      executor.chunkBytes += change.bytes
+      executor.arrived(change.newBytes, nanoTime())
+    }
+    known.isDefined || delta.added.forall(_ == 0)
+  }
+
+  private def learn(file: Long, layout: FileLayout): FileChunks = {
+    require(
+      layout.chunkBytes.length == layout.starts.length * layout.columns.length,
+      s"${layout.chunkBytes.length} sizes for ${layout.starts.length} row groups of ${layout.columns.length}"
+    )
+    val columns = schemas.intern(new FileColumns(layout.columns))
+    val learned = new FileChunks(columns, layout.starts, layout.chunkBytes)
+    files.put(file, learned)
+    fileBytes += learned.estimatedBytes
+    putRight(file, learned)
+    learned
+  }
+
+  private def forgetOldFiles(): Unit = {
+    val oldest = files.entrySet.iterator
+    while (estimatedBytes > limitBytes && oldest.hasNext) {
+      val file = oldest.next().getValue
+      for (holder <- 0 until file.holders; owner <- Option(slots.owner(file.slot(holder))))
+        file.foreachHeld(holder) { chunk =>
+          owner.chunks -= 1
+          owner.chunkBytes -= file.chunkBytes(chunk)
+          owner.isIncomplete = true
+        }
+      fileBytes -= file.estimatedBytes
+      changes += 1
+      oldest.remove()
+    }
+  }
+}
+
+private[spark] object Directory {
+  private val MaxHomes = 1L << 18
+  private val MaxGuesses = 1L << 17
+  private val FilesAtATime = 1000
+  private val SnapshotNanos = 600L * 1000 * 1000 * 1000
+  private val SnapshotsAtATime = 10
+}
+
+/**
+ * What the Directory knows, in sums.
+ *
+ * @param executors by ascending id
+ * @param files number of files known
+ * @param heldBytes encoded bytes of the chunks that one executor or more hold, each once
+ * @param heldTwiceBytes encoded bytes of the chunks that more than one executor holds, each once
+ * @param estimatedBytes heap the Directory takes, about
+ */
+final case class DirectoryTotals(
+    executors: Seq[ExecutorTotals],
+    files: Int,
+    heldBytes: Long,
+    heldTwiceBytes: Long,
+    estimatedBytes: Long)
+
+/**
+ * What the Directory knows of an executor, in sums.
+ *
+ * @param chunks number of chunks it holds of files that are known
+ * @param chunkBytes their encoded bytes
+ * @param lastReport number of its last report
+ */
+final case class ExecutorTotals(
+    executor: LiveExecutor,
+    chunks: Long,
+    chunkBytes: Long,
+    lastReport: Long)

@@ -1,0 +1,143 @@
+package io.oap.spark.directory
+
+import java.io.FileNotFoundException
+import java.util.Locale
+
+import scala.util.control.NonFatal
+
+import com.google.common.cache.{Cache, CacheBuilder}
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.SaveMode
+import org.apache.spark.sql.catalyst.TableIdentifier
+import org.apache.spark.sql.catalyst.catalog.{CatalogTable, ExternalCatalogUtils}
+import org.apache.spark.sql.catalyst.plans.logical.{AppendData, Command, LogicalPlan}
+import org.apache.spark.sql.connector.catalog.Identifier
+import org.apache.spark.sql.execution.QueryExecution
+import org.apache.spark.sql.execution.command.{
+  AlterTableAddPartitionCommand,
+  AlterTableSetPropertiesCommand,
+  AnalyzeColumnCommand,
+  AnalyzePartitionCommand,
+  AnalyzeTableCommand
+}
+import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand
+
+import io.oap.common.FileIdentity
+import io.oap.spark.executor.ForgetFiles
+import io.oap.spark.rpc.Background
+
+/**
+ * Notices commands of any session that change a table (DROP, TRUNCATE, INSERT OVERWRITE, ALTER ...)
+ * and has the executors drop the chunks of files that are gone. Without it those would be right
+ * still, since nobody asks for them, but lie in the pools until others push them out.
+ *
+ * Of a command it counts which tables and paths it names: their folders are listed once it has
+ * ended, and what is not found there is forgotten. Commands that say of themselves that they only
+ * add, as INSERT INTO does, are passed over. A listing happens on one thread in the background;
+ * while it is behind, further commands are let go.
+ *
+ * @param forget tells all executors that of the files under a path only those are left
+ */
+private[spark] final class RemovedFiles(forget: ForgetFiles => Unit) extends Logging {
+  import RemovedFiles._
+
+  /** Folders of the tables that queries have read; a table that is dropped cannot be asked. */
+  private val folders: Cache[String, String] =
+    CacheBuilder.newBuilder().maximumSize(MostTables).build()
+
+  private val worker = Background.thread("oap-removed-files", MostWaiting)
+
+  /** Remembers where the files of a table lie. */
+  def tableIsRead(table: CatalogTable): Unit = {
+    val name = table.identifier.database.toSeq :+ table.identifier.table
+    table.storage.locationUri.foreach(uri => folders.put(key(name), uri.toString))
+  }
+
+  /** Looks for removed files after a query that was a command. */
+  def executionEnded(execution: QueryExecution): Unit = {
+    val paths = (commandsOf(execution.analyzed) ++ commandsOf(execution.logical))
+      .flatMap(named)
+      .distinct
+    if (paths.nonEmpty) {
+      val conf = execution.sparkSession.sessionState.newHadoopConf()
+      paths.foreach(path => worker.execute(() => tryForget(path, conf)))
+    }
+  }
+
+  private def commandsOf(plan: LogicalPlan): Seq[Command] = plan.collect {
+    case command: Command if command.output.isEmpty && !leavesFiles(command) => command
+  }
+
+  /** Whether a command removes no file: it writes beside those there are, or no files at all. */
+  private def leavesFiles(command: Command): Boolean = command match {
+    case _: AnalyzeTableCommand | _: AnalyzeColumnCommand | _: AnalyzePartitionCommand => true
+    case _: AlterTableAddPartitionCommand | _: AlterTableSetPropertiesCommand => true
+    case _: AppendData => true
+    case fields: Product =>
+      fields.productElementNames.zip(fields.productIterator).exists {
+        case ("mode", mode: SaveMode) => mode != SaveMode.Overwrite
+        case ("overwrite" | "isOverwrite", overwrites: Boolean) => !overwrites
+        case _ => false
+      }
+    case _ => false
+  }
+
+  private def named(command: Command): Seq[String] = command match {
+    case insert: InsertIntoHadoopFsRelationCommand => Seq(partitionOf(insert))
+    case _ =>
+      (command +: command.children).collect { case node: Product => node }
+        .flatMap(_.productIterator.flatMap(folder))
+  }
+
+  /** The folder that an INSERT OVERWRITE replaces, as far as it names values of partitions. */
+  private def partitionOf(insert: InsertIntoHadoopFsRelationCommand): String =
+    insert.partitionColumns.map(_.name).map(name => name -> insert.staticPartitions.get(name))
+      .takeWhile(_._2.isDefined)
+      .foldLeft(insert.outputPath) { case (parent, (name, value)) =>
+        new Path(parent, ExternalCatalogUtils.getPartitionPathString(name, value.get))
+      }
+      .toString
+
+  private def folder(part: Any): Option[String] = part match {
+    case path: Path => Some(path.toString)
+    case table: CatalogTable => table.storage.locationUri.map(_.toString)
+    case name: TableIdentifier => folderOf(name.database.toSeq :+ name.table)
+    case name: Identifier => folderOf(name.namespace.toSeq :+ name.name)
+    case _ => None
+  }
+
+  private def folderOf(name: Seq[String]): Option[String] = Option(folders.getIfPresent(key(name)))
+
+  private def key(name: Seq[String]): String = name.mkString(".").toLowerCase(Locale.ROOT)
+
+  private def tryForget(path: String, conf: Configuration): Unit =
+    try {
+      val folder = new Path(path)
+      val files = folder.getFileSystem(conf)
+      val qualified = files.makeQualified(folder)
+      val left = Array.newBuilder[Long]
+      try {
+        val all = files.listFiles(qualified, true)
+        while (all.hasNext) {
+          val status = all.next()
+          left += FileIdentity.placementKey(
+            status.getPath.toString,
+            status.getLen,
+            status.getModificationTime)
+        }
+      } catch {
+        // A folder below may be the one that has gone, such as that of a query that is writing.
+        case _: FileNotFoundException if !files.exists(qualified) => left.clear()
+      }
+      forget(ForgetFiles(qualified.toString, left.result()))
+    } catch {
+      case NonFatal(e) => logDebug(s"Chunks of removed files under $path stay for a while", e)
+    }
+}
+
+private[spark] object RemovedFiles {
+  private val MostTables = 10000
+  private val MostWaiting = 100
+}

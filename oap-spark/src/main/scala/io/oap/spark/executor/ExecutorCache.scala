@@ -1,0 +1,144 @@
+package io.oap.spark.executor
+
+import java.util.concurrent.atomic.AtomicReference
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.{SparkConf, SparkEnv}
+import org.apache.spark.internal.Logging
+
+import io.oap.cache.pool.{Medium, NativeLibrary, PoolOptions}
+import io.oap.cache.{CacheCounters, ColumnCache}
+import io.oap.common.OapConfig
+import io.oap.spark.internals.SparkInternals
+import io.oap.spark.status.{CacheMetrics, CacheStatus}
+
+/**
+ * The column cache of this process, opened when a task first wants it, from the configuration the
+ * executor was started with. It lives as long as the process, across Spark applications in one
+ * JVM as long as their configuration of it is the same. Thread-safe.
+ */
+object ExecutorCache extends Logging {
+
+  /** @param cache the cache, or why there is none */
+  private final case class Opened(
+      environment: SparkEnv,
+      settings: Map[String, String],
+      cache: Either[String, ColumnCache],
+      reporter: Option[ResidencyReporter],
+      status: StatusReporter)
+
+  private val opened = new AtomicReference[Opened]()
+  private val totals = new CacheCounters
+
+  /** The cache, or nothing when it cannot be had; the reason was logged once. */
+  def get(): Option[ColumnCache] = {
+    val environment = SparkEnv.get
+    val now = opened.get()
+    if (now != null && (now.environment eq environment)) now.cache.toOption
+    else open(environment).toOption
+  }
+
+  /** The cache, or why it cannot be had; nothing before a task of this application wanted it. */
+  private[spark] def ifOpened: Option[Either[String, ColumnCache]] =
+    Option(opened.get()).filter(_.environment eq SparkEnv.get).map(_.cache)
+
+  /**
+   * Gives the pool another capacity.
+   *
+   * @return a warning, which is logged as well, if the memory of this process is too small for it
+   */
+  private[spark] def resize(cache: ColumnCache, bytes: Long): Option[String] = {
+    cache.resize(bytes)
+    val conf = SparkEnv.get.conf
+    val options = PoolOptions.of(settingsOf(conf).get(_).orNull)
+    val warning = MemoryCheck.here(options, cache.poolStats.capacityBytes, conf)
+    warning.foreach(logWarning(_))
+    warning
+  }
+
+  private def open(environment: SparkEnv): Either[String, ColumnCache] = synchronized {
+    val settings = settingsOf(environment.conf)
+    val before = opened.get()
+    val cache =
+      if (before != null && before.settings == settings) before.cache
+      else {
+        Option(before).flatMap(_.cache.toOption).foreach(close)
+        tryOpen(settings, environment.conf)
+      }
+    if (before != null) {
+      before.reporter.foreach(_.stop())
+      before.status.stop()
+    }
+    val status = new StatusReporter(environment)
+    opened.set(Opened(
+      environment,
+      settings,
+      cache,
+      cache.toOption.flatMap(reporter(environment, _)),
+      status))
+    status.start()
+    // The driver of a local application shows those of all its executors, which is this one.
+    if (!SparkInternals.isDriver(environment)) {
+      CacheStatus.orWithout("metrics")(
+        CacheMetrics.add(environment, CacheMetrics.ofThisExecutor))
+    }
+    cache
+  }
+
+  /** In local mode there is one executor, and nothing to choose. */
+  private def reporter(environment: SparkEnv, cache: ColumnCache): Option[ResidencyReporter] =
+    if (SparkInternals.isDriver(environment)) None
+    else {
+      val reporter = new ResidencyReporter(environment, cache)
+      reporter.start()
+      Some(reporter)
+    }
+
+  private def settingsOf(conf: SparkConf): Map[String, String] =
+    conf.getAllWithPrefix(OapConfig.PREFIX).map { case (key, value) =>
+      (OapConfig.PREFIX + key) -> value
+    }.toMap
+
+  private def tryOpen(
+      settings: Map[String, String],
+      conf: SparkConf): Either[String, ColumnCache] =
+    try {
+      val options = PoolOptions.of(settings.get(_).orNull)
+      MemoryCheck.here(options, options.capacityBytes, conf).foreach(logWarning(_))
+      val cache = ColumnCache.open(settings.get(_).orNull)
+      val unbound = if (options.medium == Medium.NODE) "" else ", bound to no memory node"
+      logInfo(s"Column cache opened: a pool of ${cache.poolStats().capacityBytes()} bytes in " +
+        s"${options.place()}$unbound, native library ${NativeLibrary.version()}")
+      Right(cache)
+    } catch {
+      case e @ (NonFatal(_) | _: LinkageError) =>
+        logWarning(
+          s"The column cache is off in this process, queries read files as Spark alone does: " +
+            e.getMessage)
+        logDebug("Why the column cache could not be opened", e)
+        Left(String.valueOf(e.getMessage))
+    }
+
+  private def close(cache: ColumnCache): Unit =
+    try {
+      cache.close()
+      logInfo("Column cache of the former application closed")
+    } catch {
+      case NonFatal(e) => logWarning(s"The former column cache stays open: ${e.getMessage}")
+    }
+
+  /** Empties the cache if this process has one. */
+  private[spark] def clear(): Unit =
+    Option(opened.get()).flatMap(_.cache.toOption).foreach(_.clear())
+
+  private[spark] def addTotals(counters: CacheCounters): Unit =
+    totals.synchronized(totals.add(counters))
+
+  /** What all readers of this process have counted so far; a copy. */
+  def readTotals(): CacheCounters = totals.synchronized {
+    val copy = new CacheCounters
+    copy.add(totals)
+    copy
+  }
+}

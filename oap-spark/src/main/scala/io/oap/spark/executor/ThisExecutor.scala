@@ -1,0 +1,52 @@
+package io.oap.spark.executor
+
+import java.util.Locale
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.SparkEnv
+
+import io.oap.cache.ColumnCache
+import io.oap.cache.pool.NativeLibrary
+import io.oap.spark.status.{ExecutorReport, PoolReport, ReaderTotals}
+
+/** What the column cache of this process is and has done. */
+private[spark] object ThisExecutor {
+
+  /** Opens no cache. */
+  def report(): ExecutorReport = {
+    val (state, why, pool) = ExecutorCache.ifOpened match {
+      case None => (ExecutorReport.UNUSED, null, null)
+      case Some(Left(reason)) => (ExecutorReport.OFF, reason, null)
+      case Some(Right(cache)) =>
+        val fault = Option(cache.chunks.fault).map(_.toString)
+        val state = if (fault.isDefined) ExecutorReport.OFF else ExecutorReport.OPEN
+        (state, fault.orNull, poolOf(cache))
+    }
+    val environment = SparkEnv.get
+    new ExecutorReport(
+      environment.executorId,
+      environment.blockManager.blockManagerId.host,
+      state,
+      why,
+      pool,
+      ReaderTotals.of(ExecutorCache.readTotals()))
+  }
+
+  private def poolOf(cache: ColumnCache): PoolReport = {
+    val options = cache.poolOptions
+    val stats = cache.poolStats
+    new PoolReport(
+      options.medium.toString.toLowerCase(Locale.ROOT),
+      options.paths.asScala.mkString(","),
+      cache.bytesOnNodes,
+      stats.capacityBytes,
+      stats.usedBytes,
+      stats.pinnedBytes,
+      stats.chunks,
+      stats.evictions,
+      NativeLibrary.version(),
+      cache.estimates
+    )
+  }
+}

@@ -1,0 +1,211 @@
+package io.oap.spark.read
+
+import java.io.FileNotFoundException
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.{SparkEnv, SparkException}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.metric.CustomTaskMetric
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
+import org.apache.spark.sql.execution.WholeStageCodegenExec
+import org.apache.spark.sql.execution.datasources.PartitionedFile
+import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
+import org.apache.spark.sql.execution.datasources.v2.{
+  FileDataSourceV2,
+  FilePartitionReader,
+  PartitionReaderWithPartitionValues
+}
+import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.vectorized.ColumnarBatch
+
+import io.oap.cache.{CacheCounters, ColumnCache}
+import io.oap.spark.executor.ExecutorCache
+import io.oap.spark.table.TableRules
+
+/**
+ * Makes the readers of a cached scan, on executors.
+ *
+ * @param parquet Spark's own factory for the same scan: it holds the settings, and reads what the
+ *     cache does not serve (rows without the vectorized reader, encrypted files, a process whose
+ *     cache could not be opened)
+ * @param conditions what the query says about single rows and row groups
+ * @param isV1 whether the scan stands for one of a V1 relation. That one fails on a missing file
+ *     although corrupt files are to be ignored, where a V2 scan goes on
+ * @param tableRules what users want of the table's chunks in the pools
+ */
+final class CachedParquetReaderFactory(
+    parquet: ParquetPartitionReaderFactory,
+    conditions: PlannedConditions,
+    isV1: Boolean,
+    tableRules: TableRules)
+    extends PartitionReaderFactory {
+
+  private val isVectorized = ParquetUtils.isBatchReadSupportedForSchema(
+    parquet.sqlConf,
+    StructType(parquet.partitionSchema.fields ++ parquet.readDataSchema.fields))
+
+  private val settings = ReadSettings.of(parquet.sqlConf, parquet.options)
+
+  /**
+   * Readers that load the scan's chunks and nothing else; nothing where the scan does not read
+   * through the cache.
+   *
+   * @param isPatient see [[WarmReaderFactory]]
+   */
+  private[spark] def warming(isPatient: Boolean): Option[PartitionReaderFactory] =
+    if (isVectorized)
+      Some(new WarmReaderFactory(parquet, conditions.own, settings, tableRules, isPatient))
+    else None
+
+  override def supportColumnarReads(partition: InputPartition): Boolean =
+    parquet.supportColumnarReads(partition)
+
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
+    reader(partition, parquet.buildReader)((splits, file) =>
+      new PartitionReaderWithPartitionValues(
+        splits.openRows(file),
+        parquet.readDataSchema,
+        parquet.partitionSchema,
+        file.partitionValues))
+
+  override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] =
+    reader(partition, parquet.buildColumnarReader)((splits, file) => splits.openBatches(file))
+
+  private def reader[T](partition: InputPartition, uncached: PartitionedFile => PartitionReader[T])(
+      open: (SplitReaders, PartitionedFile) => PartitionReader[T]): PartitionReader[T] = {
+    val files = JoinedPartition.filesOf(partition)
+    val counters = new CacheCounters
+    val cache: Option[ColumnCache] =
+      if (isVectorized)
+        ExecutorCache.get().map(CachedParquetReaderFactory.inRole(_, files, tableRules))
+      else None
+    if (CachedParquetReaderFactory.isAstray(files)) counters.runElsewhere()
+    val splits =
+      cache.map(new SplitReaders(parquet, settings, conditions.of(partition), _, counters))
+    val buildReader: PartitionedFile => PartitionReader[T] = splits match {
+      case Some(readers) =>
+        file =>
+          try open(readers, file)
+          catch { case _: EncryptedFileException => uncached(file) }
+      case None => uncached
+    }
+    val reader = new FilePartitionReader[T](
+      files.files.iterator,
+      failingOnMissing(buildReader),
+      parquet.options)
+    new MeteredReader(reader, splits, counters)
+  }
+
+  /** Treats a missing file as a V1 scan does, which does not take it for a corrupt one. */
+  private def failingOnMissing[T](
+      buildReader: PartitionedFile => PartitionReader[T]): PartitionedFile => PartitionReader[T] =
+    if (!isV1) buildReader
+    else { file =>
+      try new V1Reader(buildReader(file), file, parquet.options.ignoreMissingFiles)
+      catch {
+        case e: FileNotFoundException if !parquet.options.ignoreMissingFiles =>
+          throw FileDataSourceV2.attachFilePath(file.urlEncodedPath, e)
+      }
+    }
+}
+
+/** Reads a file that may go away meanwhile; Spark's V2 readers look for that at the opening only. */
+private final class V1Reader[T](
+    reader: PartitionReader[T],
+    file: PartitionedFile,
+    ignoresMissing: Boolean)
+    extends PartitionReader[T] {
+  private var isGone = false
+
+  override def next(): Boolean =
+    try !isGone && reader.next()
+    catch {
+      case e: FileNotFoundException =>
+        if (!ignoresMissing) throw FileDataSourceV2.attachFilePath(file.urlEncodedPath, e)
+        isGone = true
+        false
+    }
+
+  override def get(): T = reader.get()
+
+  override def close(): Unit = reader.close()
+}
+
+object CachedParquetReaderFactory {
+
+  /** A task that runs where its chunks do not belong displaces nothing there. */
+  private[spark] def inRole(
+      cache: ColumnCache,
+      partition: InputPartition,
+      tableRules: TableRules): ColumnCache = {
+    cache.limit(tableRules.limits.asJava)
+    partition match {
+      case placed: PlacedPartition
+          if placed.isGuest || isElsewhere(partition) =>
+        cache.forGuests()
+      case _ => tableRules.pinned.fold(cache)(columns => cache.keeping(columns.contains(_)))
+    }
+  }
+
+  private[spark] def isElsewhere(partition: InputPartition): Boolean =
+    partition match {
+      case placed: PlacedPartition =>
+        placed.executor != null && placed.executor != SparkEnv.get.executorId
+      case _ => false
+    }
+
+  /** Whether a task runs where the plan did not see it at all. */
+  private def isAstray(partition: InputPartition): Boolean = partition match {
+    case placed: PlacedPartition =>
+      isElsewhere(placed) && !placed.alternatives.contains(SparkEnv.get.executorId)
+    case _ => false
+  }
+
+  /** Whether scans of this schema hand over batches rather than rows. */
+  def readsColumnar(conf: SQLConf, schema: StructType): Boolean =
+    ParquetUtils.isBatchReadSupportedForSchema(conf, schema) && conf.wholeStageEnabled &&
+      !WholeStageCodegenExec.isTooManyFields(conf, schema)
+}
+
+/**
+ * Reports a task's counters while it reads, and adds them to the process's totals at the end.
+ *
+ * @param splits what the reader reads with, to be closed before it, so that it opens no more
+ */
+private final class MeteredReader[T](
+    reader: PartitionReader[T],
+    splits: Option[SplitReaders],
+    counters: CacheCounters)
+    extends PartitionReader[T] {
+  private var isClosed = false
+
+  override def next(): Boolean =
+    try reader.next()
+    catch {
+      // Spark's reader has put the error of a missing file, which names the file, into another one.
+      case e: SparkException if MeteredReader.isOfMissingFile(e.getCause) => throw e.getCause
+    }
+
+  override def get(): T = reader.get()
+
+  override def currentMetricsValues(): Array[CustomTaskMetric] = ScanMetrics.of(counters)
+
+  override def close(): Unit = {
+    if (!isClosed) {
+      isClosed = true
+      ExecutorCache.addTotals(counters)
+    }
+    try splits.foreach(_.close())
+    finally reader.close()
+  }
+}
+
+private object MeteredReader {
+  def isOfMissingFile(error: Throwable): Boolean = error match {
+    case e: SparkException => e.getCondition == "FAILED_READ_FILE.FILE_NOT_EXIST"
+    case _ => false
+  }
+}

@@ -1,0 +1,269 @@
+package io.oap.spark.read
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.execution.vectorized.{ColumnVectorUtils, ConstantColumnVector}
+import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
+
+import io.oap.cache.HeldVector
+import io.oap.cache.parquet.CachedParquetFile.RowGroup
+import io.oap.cache.vector.{VectorChunk, VectorException}
+import io.oap.common.ChunkKey
+import io.oap.spark.filter.{DecodedFilter, DecodedFilters, ZoneScan}
+import io.oap.spark.vector.{FlatColumn, PromotedChunk, Promotion, ScanVector, SelectedVector}
+
+/**
+ * One open split, row group by row group: each column from its vector chunk where the pool has it,
+ * the others through Spark's reader.
+ */
+private[spark] final class RowGroupsReader(split: SplitFile, task: RowGroupsTask)
+    extends SplitReader {
+
+  private val schema = task.readSchema
+  private val flat = FlatColumn.of(split.metaData.getSchema, schema, split.calendar, task.conf)
+  private val flatByIndex = flat.map(column => column.index -> column).toMap
+  private val flatByName = flat.map(column => schema(column.index).name -> column).toMap
+  private val rowGroups = split.withCandidates(split.rowGroups, task.filters).iterator
+  private var current: RowGroup = _
+  private var rows: Option[BatchRows] = None
+
+  private val partitionColumns: Array[ColumnVector] =
+    task.partitionSchema.fields.zipWithIndex.map { case (field, i) =>
+      val column = new ConstantColumnVector(VectorChunk.ZONE_ROWS, field.dataType)
+      ColumnVectorUtils.populate(column, split.file.partitionValues, i)
+      column
+    }
+
+  override def next(): Boolean = {
+    var found = rows.exists(advance(_))
+    while (!found && rowGroups.hasNext) {
+      closeRows()
+      current = rowGroups.next()
+      rows = Some(open(current))
+      found = rows.exists(advance(_))
+    }
+    found
+  }
+
+  private def advance(open: BatchRows): Boolean =
+    try open.next()
+    catch {
+      case e @ VectorFault() =>
+        val failed = open match {
+          case rows: ZoneRows => rows
+          case _ => throw e
+        }
+        val resumed = resume(failed, e)
+        rows = Some(resumed)
+        failed.close()
+        resumed.next()
+    }
+
+  /**
+   * Decodes what is left of a row group whose vector chunks have failed. Where one of them is
+   * damaged, rows that were handed over may be wrong, and are compared with those in the file.
+   */
+  private def resume(failed: ZoneRows, error: Throwable): BatchRows = {
+    val isDamaged = dropDamaged(failed.zones.held, error)
+    val settled = failed.settled
+    if (settled.isStart) decodedRows(current)
+    else {
+      if (isDamaged && settled.hasDropped) throw RowComparison.fault()
+      val decoded =
+        new DecodedBatches(split, Seq(current), schema, Array.empty, VectorChunk.ZONE_ROWS)
+      var isOpen = false
+      try {
+        for (zone <- 0 until settled.zone) {
+          decoded.next()
+          if (isDamaged) failed.requireSame(zone, decoded.batch)
+        }
+        isOpen = true
+        new ResumedRows(decoded, settled.row, task.selection, schema.length)
+      } finally if (!isOpen) decoded.close()
+    }
+  }
+
+  /** Drops what is damaged; all, where chunks cannot be read although they are as they were made. */
+  private def dropDamaged(held: Seq[HeldVector], error: Throwable): Boolean =
+    held.map(_.dropIfDamaged()).contains(true) || (error match {
+      case e: VectorException if e.isCorrupt =>
+        held.foreach(_.drop())
+        true
+      case _ => false
+    })
+
+  override def get(): ColumnarBatch = rows.get.batch
+
+  override def dropDamaged(): Unit = rows.foreach(_.dropDamaged())
+
+  override def close(): Unit = {
+    task.unpacked.foreach(vector => if (vector != null) vector.close())
+    try closeRows()
+    finally partitionColumns.foreach(_.close())
+  }
+
+  private def closeRows(): Unit = {
+    rows.foreach(_.close())
+    rows = None
+  }
+
+  private def open(group: RowGroup): BatchRows = {
+    val held = new Array[HeldVector](schema.length)
+    val rows =
+      try {
+        if (task.usesVectors) flat.foreach(column => held(column.index) = vectorOf(group, column))
+        if (held.forall(_ == null)) None else Some(vectorRows(group, held))
+      } catch {
+        case e: Throwable =>
+          val taken = held.toSeq.filter(_ != null)
+          try if (!VectorFault.unapply(e)) throw e else dropDamaged(taken, e)
+          finally taken.foreach(_.close())
+          None
+      }
+    rows.getOrElse(decodedRows(group))
+  }
+
+  /** The vector chunk of a column if the pool holds it; else null. */
+  private def vectorOf(group: RowGroup, column: FlatColumn): HeldVector = {
+    val held = task.vectors.getIfHeld(key(group, column, column.representation))
+    if (held == null || held.chunk.rows == group.metaData.getRowCount) held
+    else {
+      held.drop()
+      held.close()
+      null
+    }
+  }
+
+  private def key(group: RowGroup, column: FlatColumn, representation: Long): ChunkKey =
+    split.cached.key(group, column.leaf, representation)
+
+  private def decodedRows(group: RowGroup): BatchRows = {
+    val promotion = promote(group, schema.indices)
+    val batchSize = if (promotion.isEmpty) task.batchSize else VectorChunk.ZONE_ROWS
+    // Where it costs no reading, all rows are decoded rather than those of some pages only, so that
+    // they can become vector chunks.
+    val filters = if (promotion.isOfHeldChunks) Array.empty[Filter] else task.filters
+    if (filters.isEmpty) promotion.dropDamaged()
+    // All that may fail comes before the reader is open.
+    val conditions = decodedFilters(schema.indices)
+    new DecodedRows(
+      new DecodedBatches(split, Seq(group), schema, filters, batchSize),
+      promotion,
+      conditions,
+      task.selection,
+      schema.length,
+      task.counters)
+  }
+
+  /**
+   * Conditions on columns that Spark's reader decodes, the most selective ones first.
+   *
+   * @param columns places in the read schema of what the reader gives
+   */
+  private def decodedFilters(columns: Seq[Int]): DecodedFilters = {
+    val place = columns.zipWithIndex.toMap
+    new DecodedFilters(
+      for {
+        filter <- task.rowFilters.sortBy(_.passRate)
+        column <- flatByName.get(filter.column)
+        index <- place.get(column.index)
+      } yield new DecodedFilter(
+        filter,
+        index,
+        filter.onDecoded(column.form, task.zoneCopy)))
+  }
+
+  private def vectorRows(group: RowGroup, held: Array[HeldVector]): BatchRows = {
+    for (column <- flat; vector = held(column.index) if vector != null) {
+      task.counters.hit(vector.bytes)
+      val encoded = split.cached.chunk(group, column.leaf)
+      task.vectors.asked(
+        key(group, column, column.representation),
+        vector,
+        if (encoded == null) vector.bytes else encoded.length.toLong)
+    }
+    val filters = for {
+      filter <- task.rowFilters
+      column <- flatByName.get(filter.column) if held(column.index) != null
+    } yield filter -> column.index
+    rowsOf(group, held, new ZoneScan(held, filters, task.selection, task.counters))
+  }
+
+  private def rowsOf(group: RowGroup, held: Array[HeldVector], zones: ZoneScan): BatchRows = {
+    for (column <- flat if held(column.index) != null && task.unpacked(column.index) == null) {
+      task.unpacked(column.index) =
+        new ScanVector(column.form.dataType, column.form.kind, VectorChunk.ZONE_ROWS)
+    }
+    val here = schema.indices.map(i => if (held(i) == null) null else task.unpacked(i)).toArray
+    val rest = schema.indices.filter(held(_) == null)
+    if (rest.isEmpty) new VectorRows(zones, here, new ColumnarBatch(here ++ partitionColumns))
+    else if (zones.hasCandidate) mixedRows(group, rest, here, zones)
+    else new VectorRows(zones, Array.empty, new ColumnarBatch(Array.empty)) // decodes nothing
+  }
+
+  /**
+   * @param rest places in the read schema of what Spark's reader is to decode
+   * @param here the other columns, by place in the read schema
+   */
+  private def mixedRows(
+      group: RowGroup,
+      rest: Seq[Int],
+      here: Array[ScanVector],
+      zones: ZoneScan): BatchRows = {
+    // All that may fail comes before the reader is open.
+    val promotion = promote(group, rest)
+    promotion.dropDamaged()
+    val conditions = decodedFilters(rest)
+    val decoded = new DecodedBatches(
+      split,
+      Seq(group),
+      StructType(rest.map(schema(_))),
+      Array.empty,
+      VectorChunk.ZONE_ROWS)
+    val place = rest.zipWithIndex.toMap
+    def batch(column: ColumnVector => ColumnVector) = new DerivedBatch(from => {
+      val data = schema.indices.map(i =>
+        if (here(i) == null) column(from.column(place(i))) else here(i))
+      new ColumnarBatch((data ++ partitionColumns).toArray)
+    })
+    new MixedRows(
+      zones,
+      here,
+      decoded,
+      promotion,
+      batch(identity),
+      batch(new SelectedVector(_, task.selection.numbers)),
+      conditions)
+  }
+
+  /** What of the columns that Spark's reader gives is to become vector chunks. */
+  private def promote(group: RowGroup, columns: Seq[Int]): Promotion = {
+    lazy val sizes =
+      group.metaData.getColumns.asScala.map(chunk => chunk.getPath -> chunk.getTotalSize).toMap
+    val chunks = for {
+      (index, place) <- if (task.usesVectors) columns.zipWithIndex else Nil
+      column <- flatByIndex.get(index)
+      vector = key(group, column, column.representation)
+      encoded = key(group, column, ChunkKey.ENCODED)
+      isHeld = task.vectors.isHeld(encoded)
+      if task.promotes(vector, isHeld)
+    } yield PromotedChunk(
+      place,
+      column.form,
+      vector,
+      encoded,
+      sizes.getOrElse(column.path, 0L),
+      isHeld)
+    new Promotion(chunks, group.metaData.getRowCount, task.vectors, task.zoneCopy)
+  }
+}
+
+/** Why vector chunks cannot be read: they are damaged, or there is no memory outside the heap. */
+private object VectorFault {
+  def unapply(error: Throwable): Boolean = error match {
+    case _: VectorException | _: OutOfMemoryError => true
+    case _ => false
+  }
+}

@@ -1,0 +1,162 @@
+package io.oap.spark.read
+
+import org.apache.spark.{SparkException, TaskContext}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.read.PartitionReader
+import org.apache.spark.sql.execution.datasources.PartitionedFile
+import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
+import org.apache.spark.sql.vectorized.ColumnarBatch
+
+import io.oap.cache.{CacheCounters, ColumnCache}
+import io.oap.cache.parquet.FileReplacedException
+import io.oap.cache.vector.VectorException
+
+/**
+ * Opens the splits of one task: with Spark's vectorized reader over cached files, or, where vector
+ * chunks may be used or rows be dropped, with a reader that goes from row group to row group.
+ *
+ * Closing a reader ends its pins. Spark does that when the split or the task ends, however the
+ * task ends. No listener of ours does it: it would run before those of the operators above, which
+ * may still look at the last batch (SPARK-37089).
+ *
+ * A thread that reads for the task may outlive it, as those do that feed scripts and Python. Once
+ * this is closed it gets no more batches: their memory would be gone, and nobody would end its
+ * pins. To close waits for the batch that such a thread is at.
+ */
+private[spark] final class SplitReaders(
+    parquet: ParquetPartitionReaderFactory,
+    settings: ReadSettings,
+    conditions: ScanConditions,
+    cache: ColumnCache,
+    counters: CacheCounters)
+    extends AutoCloseable {
+
+  private val rowGroupsTask = {
+    val isOfUse = settings.representation.usesVectors || conditions.rows.areOnValues
+    if (isOfUse && parquet.readDataSchema.nonEmpty) {
+      Some(new RowGroupsTask(parquet, settings, conditions, cache, counters))
+    } else {
+      None
+    }
+  }
+
+  private var isClosed = false
+  private var last: Option[OpenSplit] = None
+
+  // Values are decoded late, when an operator looks at them: it may be the first to meet damage.
+  for (task <- Option(TaskContext.get())) {
+    task.addTaskFailureListener((_, _) => if (!task.isInterrupted()) dropDamaged())
+  }
+
+  /** Lets the task that runs again read the file, where damage in the pool made this one fail. */
+  private def dropDamaged(): Unit = synchronized(last.foreach(_.batches.dropDamaged()))
+
+  def openBatches(file: PartitionedFile): PartitionReader[ColumnarBatch] = synchronized {
+    last = Option.unless(isClosed)(SplitReaders.blaming(open(file)))
+    new GuardedReader(last)
+  }
+
+  private def open(file: PartitionedFile): OpenSplit = {
+    val foundBefore = counters.chunksHit
+    val askedBefore = counters.chunksAsked
+    val split = new SplitFile(file, parquet, settings, conditions.runtime, cache, counters)
+    val batches = rowGroupsTask match {
+      case Some(task) => new RowGroupsReader(split, task)
+      case None =>
+        new EncodedSplitReader(
+          new DecodedBatches(
+            split,
+            split.rowGroups,
+            parquet.readDataSchema,
+            parquet.filters,
+            settings.batchSize))
+    }
+    new OpenSplit(
+      batches,
+      () =>
+        split.cached.isRead(counters.chunksHit - foundBefore, counters.chunksAsked - askedBefore))
+  }
+
+  def openRows(file: PartitionedFile): PartitionReader[InternalRow] =
+    new RowsOfBatches(openBatches(file))
+
+  override def close(): Unit = synchronized {
+    isClosed = true
+    rowGroupsTask.foreach(_.close())
+  }
+
+  /** @param split none: the task had ended before it was opened */
+  private final class GuardedReader(private var split: Option[OpenSplit])
+      extends PartitionReader[ColumnarBatch] {
+    override def next(): Boolean =
+      SplitReaders.this.synchronized(!isClosed && split.exists(open =>
+        SplitReaders.blaming(open.batches.next())))
+
+    override def get(): ColumnarBatch = split.get.batches.get()
+
+    override def close(): Unit = SplitReaders.this.synchronized {
+      val open = split
+      split = None
+      open.foreach(_.close())
+    }
+  }
+}
+
+private[spark] object SplitReaders {
+
+  /**
+   * Gives what is no fault of a file an error that Spark takes for none. Where corrupt files are to
+   * be ignored it would pass over the rest of the file.
+   */
+  private def blaming[T](body: => T): T =
+    try body
+    catch {
+      case e @ (_: FileReplacedException | _: VectorException) =>
+        throw new SparkException(e.getMessage, e)
+    }
+}
+
+/** A reader of one open split. */
+private[spark] trait SplitReader extends PartitionReader[ColumnarBatch] {
+
+  /** Drops the chunks of the last batch that are damaged in the pool. Reads them all. */
+  def dropDamaged(): Unit
+}
+
+/** @param tell says what was asked for of the file */
+private final class OpenSplit(val batches: SplitReader, tell: () => Unit) extends AutoCloseable {
+  override def close(): Unit =
+    try batches.close()
+    finally tell()
+}
+
+/** One open split as batches of Spark's reader. */
+private final class EncodedSplitReader(batches: DecodedBatches) extends SplitReader {
+  override def next(): Boolean = batches.next()
+
+  override def get(): ColumnarBatch = batches.batch
+
+  override def dropDamaged(): Unit = batches.dropDamaged()
+
+  override def close(): Unit = batches.close()
+}
+
+/** The rows of batches, one by one. */
+private final class RowsOfBatches(batches: PartitionReader[ColumnarBatch])
+    extends PartitionReader[InternalRow] {
+  private var row = 0
+  private var rowsInBatch = 0
+
+  override def next(): Boolean = {
+    row += 1
+    while (row >= rowsInBatch && batches.next()) {
+      row = 0
+      rowsInBatch = batches.get().numRows
+    }
+    row < rowsInBatch
+  }
+
+  override def get(): InternalRow = batches.get().getRow(row)
+
+  override def close(): Unit = batches.close()
+}

@@ -1,0 +1,38 @@
+package io.oap.spark.scan
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
+import org.apache.spark.sql.execution.QueryExecution
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
+
+import io.oap.spark.internals.SparkInternals
+import io.oap.spark.status.{ScanEnded, ScanReport}
+
+/** Makes the events [[ScanEnded]] from what Spark says when an execution ends. */
+private[spark] final class ScanHistory(post: ScanEnded => Unit) extends SparkListener {
+  override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
+    case end: SparkListenerSQLExecutionEnd =>
+      // A failed execution does not say what it ran.
+      Option(SparkInternals.execution(end)).foreach { query =>
+        ScanHistory.scansOf(end.executionId, end.time, query).foreach(post)
+      }
+    case _ => ()
+  }
+}
+
+private[spark] object ScanHistory extends AdaptiveSparkPlanHelper {
+
+  private def scansOf(execution: Long, ended: Long, query: QueryExecution): Seq[ScanEnded] =
+    collectWithSubqueries(query.executedPlan) {
+      case scan @ BatchScanExec(_, cached: CachedParquetScan, _, _, table: CachedParquetTable, _) =>
+        new ScanEnded(new ScanReport(
+          execution,
+          ended,
+          table.label,
+          cached.readSchema().fieldNames.toSeq.asJava,
+          scan.metrics.map { case (name, metric) => name -> Long.box(metric.value) }.asJava))
+    }
+}

@@ -1,0 +1,136 @@
+package io.oap.spark.sql
+
+import scala.concurrent.duration._
+
+import org.apache.spark.sql.{classic, DataFrame, SparkSession}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.catalog.procedures.ProcedureParameter
+import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.functions.col
+import org.apache.spark.sql.types._
+
+import io.oap.spark.executor.ExecutorCommands
+import io.oap.spark.rpc.EveryExecutor
+import io.oap.spark.table.{PinnedColumns, PinnedTables, TableChoice}
+
+/** The procedures of `oap.system` on what the pools hold already: pin, unpin and verify. */
+private object PinProcedures {
+  import SystemProcedures.{byExecutor, noAnswer, of, optional, whyNothing}
+
+  private val Patience = 60.seconds
+
+  /** Reading all of a large pool takes long. */
+  private val PatienceOfVerify = 20.minutes
+
+  def all: Seq[SystemProcedure] = Seq(pin, unpin, verify)
+
+  private val parameters = Seq(
+    ProcedureParameter.in("table", StringType).comment("a table or view").build(),
+    optional("columns", ArrayType(StringType), "its columns, all if there are none")
+  )
+
+  private val pin = new SystemProcedure(
+    "pin",
+    "Keeps the chunks of a table in the pools, those that are there and those that will come",
+    parameters,
+    (session, input) => {
+      val which = Pinning.of("pin", session, input)
+      PinnedTables.of(session.sparkContext).pin(which.paths, which.columns)
+      val answers = EveryExecutor.ask(session.sparkContext, Patience)(() =>
+        ExecutorCommands.pin(which.paths, which.columns))
+      byExecutor("pin", answers)(
+        SystemColumn("chunks", LongType, "column chunks that are pinned now", of(_)(_.chunks)),
+        SystemColumn("bytes", LongType, "their bytes", of(_)(_.bytes)),
+        SystemColumn("refused_chunks", LongType, "those that are not", of(_)(_.refusedChunks)),
+        SystemColumn("refused_bytes", LongType, "their bytes", of(_)(_.refusedBytes)),
+        SystemColumn("why", StringType, "why not", of(_)(_.why.orNull, noAnswer))
+      )
+    }
+  )
+
+  private val unpin = new SystemProcedure(
+    "unpin",
+    "Lets the chunks of a pinned table go like those of others",
+    parameters,
+    (session, input) => {
+      val which = Pinning.of("unpin", session, input)
+      if (which.isByProperty) throw StatusException.pinnedByProperty(which.table)
+      PinnedTables.of(session.sparkContext).unpin(which.paths, which.columns, which.all)
+      val answers = EveryExecutor.ask(session.sparkContext, Patience)(() =>
+        ExecutorCommands.unpin(which.paths, which.columns))
+      byExecutor("unpin", answers)(
+        SystemColumn("chunks", LongType, "column chunks that were pinned", of(_)(_.chunks)),
+        SystemColumn("bytes", LongType, "their bytes", of(_)(_.bytes)),
+        whyNothing
+      )
+    }
+  )
+
+  private val verify = new SystemProcedure(
+    "verify",
+    "Compares all chunks with the checksums they were loaded with, and drops those that differ",
+    Nil,
+    (session, _) => {
+      val answers = EveryExecutor.ask(session.sparkContext, PatienceOfVerify)(() =>
+        ExecutorCommands.verify())
+      byExecutor("verify", answers)(
+        SystemColumn("chunks", LongType, "column chunks that were read", of(_)(_.chunks)),
+        SystemColumn("bytes", LongType, "their bytes", of(_)(_.bytes)),
+        SystemColumn(
+          "damaged_chunks",
+          LongType,
+          "those of them that had changed, and were dropped",
+          of(_)(_.damagedChunks)),
+        SystemColumn("damaged_bytes", LongType, "their bytes", of(_)(_.damagedBytes)),
+        whyNothing
+      )
+    }
+  )
+}
+
+/**
+ * What is to be pinned, or not any more.
+ *
+ * @param paths where the table lies
+ * @param all all columns of the table, in lower case
+ * @param isByProperty whether the table says of itself that it is pinned
+ */
+private final case class Pinning(
+    table: String,
+    paths: Seq[String],
+    columns: PinnedColumns,
+    all: Set[String],
+    isByProperty: Boolean)
+
+private object Pinning {
+
+  /**
+   * By the arguments table and columns of a procedure.
+   *
+   * @throws org.apache.spark.sql.AnalysisException when there is no such table or column, or the
+   *     session does not read the table through the cache
+   */
+  def of(procedure: String, session: SparkSession, input: InternalRow): Pinning = {
+    val table = SystemProcedures.text(input, 0).getOrElse(
+      throw StatusException.invalidArgument(procedure, "table", "expected a table"))
+    val paths = FilePaths.ofTable(session, table)
+    val whole = session.table(table)
+    val columns = SystemProcedures.names(procedure, input, 1) match {
+      case None => PinnedColumns.All
+      case Some(names) => PinnedColumns.of(columnsRead(table, whole.select(names.map(col(_)): _*)))
+    }
+    val all = columnsRead(table, whole)
+    val isByProperty = whole.queryExecution.analyzed.collectLeaves().exists {
+      case relation: LogicalRelation => relation.catalogTable.exists(TableChoice.isPinned)
+      case _ => false
+    }
+    Pinning(table, paths, columns, PinnedColumns.of(all).names.get, isByProperty)
+  }
+
+  /** The columns of the tables, not of a view over them. */
+  private def columnsRead(table: String, query: DataFrame): Seq[String] = {
+    val plan = query.asInstanceOf[classic.Dataset[_]].queryExecution.optimizedPlan
+    Warming.cachedScans(table, plan).flatMap(scan =>
+      scan.readDataSchema.fieldNames ++ scan.readPartitionSchema.fieldNames)
+  }
+}

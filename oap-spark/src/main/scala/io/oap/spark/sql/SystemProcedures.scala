@@ -1,0 +1,166 @@
+package io.oap.spark.sql
+
+import java.util.{Collections, Iterator => JavaIterator}
+
+import scala.concurrent.duration._
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.catalog.procedures._
+import org.apache.spark.sql.connector.read.Scan
+import org.apache.spark.sql.types._
+
+import io.oap.common.OapConfig
+import io.oap.spark.executor.ExecutorCommands
+import io.oap.spark.rpc.EveryExecutor
+
+/**
+ * A procedure of `oap.system`. All of them change what the pools hold, so that they ask Spark's
+ * right to modify the application. It checks its arguments before it does anything.
+ *
+ * @param run does it and gives the rows to show
+ */
+private final class SystemProcedure(
+    override val name: String,
+    override val description: String,
+    declared: Seq[ProcedureParameter],
+    run: (SparkSession, InternalRow) => LocalRows)
+    extends UnboundProcedure
+    with BoundProcedure {
+
+  override def bind(inputType: StructType): BoundProcedure = this
+
+  override def parameters(): Array[ProcedureParameter] = declared.toArray
+
+  override def isDeterministic: Boolean = false
+
+  override def call(input: InternalRow): JavaIterator[Scan] = {
+    Access.requireModify(s"CALL ${SystemCatalog.Name}.${SystemCatalog.Namespace}.$name")
+    Collections.singleton[Scan](run(SparkSession.active, input)).iterator
+  }
+}
+
+/** The procedures of `oap.system`. */
+private object SystemProcedures {
+
+  /** How long an executor that is busy has to do its part. */
+  private val Patience = 60.seconds
+
+  def all: Seq[SystemProcedure] = Seq(clear, resize, warm) ++ PinProcedures.all
+
+  private val clear = new SystemProcedure(
+    "clear",
+    "Drops what the column cache holds of a table, of the files under a path, or all of it",
+    Seq(
+      optional("table", StringType, "a table or view: the files that it reads"),
+      optional("path", StringType, "a file or a folder")),
+    (session, input) => {
+      val what = (text(input, 0), text(input, 1)) match {
+        case (None, None) => None
+        case (Some(table), None) => Some(FilePaths.ofTable(session, table))
+        case (None, Some(path)) => Some(Seq(FilePaths.ofPath(session, path)))
+        case _ =>
+          throw StatusException.invalidArgument("clear", "path", "give a table or a path, not both")
+      }
+      val answers =
+        EveryExecutor.ask(session.sparkContext, Patience)(() => ExecutorCommands.clear(what))
+      // Nothing was done then, so this comes before nothing.
+      if (answers.forall { case (_, _, answer) => answer.exists(_.chunks == 0) }) {
+        text(input, 1).foreach(FilePaths.checkHoldsParquet(session, _))
+      }
+      byExecutor("clear", answers)(
+        SystemColumn("chunks", LongType, "column chunks dropped", of(_)(_.chunks)),
+        SystemColumn("bytes", LongType, "their bytes", of(_)(_.bytes)),
+        whyNothing
+      )
+    }
+  )
+
+  private val resize = new SystemProcedure(
+    "resize",
+    "Changes the capacity of the pools of the executors that are there now; bytes for each",
+    Seq(ProcedureParameter.in("bytes", LongType).comment("capacity of each pool").build()),
+    (session, input) => {
+      val bytes = if (input.isNullAt(0)) -1 else input.getLong(0)
+      if (!OapConfig.POOL_SIZE.allows(bytes.toString)) {
+        throw StatusException.invalidArgument(
+          "resize",
+          "bytes",
+          s"expected ${OapConfig.POOL_SIZE.allowed}")
+      }
+      val answers =
+        EveryExecutor.ask(session.sparkContext, Patience)(() => ExecutorCommands.resize(bytes))
+      val refusals = answers.map { case (_, _, answer) => answer.fold(noAnswer)(_.why.orNull) }
+      if (refusals.nonEmpty && refusals.forall(_ != null)) {
+        throw StatusException.refused("resize", refusals.head)
+      }
+      byExecutor("resize", answers)(
+        SystemColumn(
+          "capacity_bytes",
+          LongType,
+          "capacity of its pool now",
+          of(_)(_.capacityBytes.map(Long.box).orNull)),
+        SystemColumn("why", StringType, "why it is as before", of(_)(_.why.orNull, noAnswer)),
+        SystemColumn(
+          "warning",
+          StringType,
+          "what to do if the memory of its process is too small",
+          of(_)(_.warning.orNull))
+      )
+    }
+  )
+
+  private val warm = new SystemProcedure(
+    "warm",
+    "Loads what a query would read of a table into the pools, where queries will look for it",
+    Seq(
+      ProcedureParameter.in("table", StringType).comment("a table or view").build(),
+      optional("columns", ArrayType(StringType), "its columns, all if there are none"),
+      optional("filter", StringType, "a condition, as in WHERE")
+    ),
+    (session, input) => {
+      val table = text(input, 0).getOrElse(
+        throw StatusException.invalidArgument("warm", "table", "expected a table"))
+      val warmed = Warming.table(session, table, names("warm", input, 1), text(input, 2))
+      LocalRows.of("warm", Warming.columns, () => warmed)
+    }
+  )
+
+  def noAnswer: String = EveryExecutor.NoAnswer
+
+  /** Of an executor: its id, its host, and what it said, if it did. */
+  type Answer[A] = (String, String, Option[A])
+
+  /** A row for each executor: its id and these columns. */
+  def byExecutor[A](procedure: String, answers: Seq[Answer[A]])(
+      columns: SystemColumn[Answer[A]]*): LocalRows = {
+    val id =
+      SystemColumn[Answer[A]]("executor_id", StringType, "Spark's id of the executor", _._1)
+    LocalRows.of(procedure, id +: columns, () => answers)
+  }
+
+  /** The last column, where an executor does all it is asked for or gives no answer. */
+  def whyNothing[A]: SystemColumn[Answer[A]] =
+    SystemColumn("why", StringType, "why nothing was done", of(_)(_ => null, noAnswer))
+
+  /** A value of an executor's answer, or another where there is none. */
+  def of[A](record: Answer[A])(value: A => Any, silent: Any = null): Any =
+    record._3.fold(silent)(value)
+
+  def optional(name: String, dataType: DataType, comment: String): ProcedureParameter =
+    ProcedureParameter.in(name, dataType).defaultValue("NULL").comment(comment).build()
+
+  /** An array of names; nothing where it is NULL. */
+  def names(procedure: String, input: InternalRow, index: Int): Option[Seq[String]] =
+    if (input.isNullAt(index)) None
+    else {
+      val names = input.getArray(index).toObjectArray(StringType).toSeq.map(String.valueOf(_))
+      if (names.isEmpty) {
+        throw StatusException.invalidArgument(procedure, "columns", "expected at least one column")
+      }
+      Some(names)
+    }
+
+  def text(input: InternalRow, index: Int): Option[String] =
+    if (input.isNullAt(index)) None else Some(input.getUTF8String(index).toString)
+}

@@ -1,0 +1,187 @@
+package io.oap.spark.sql
+
+import java.util.Locale
+
+import scala.concurrent.duration._
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.types._
+
+import io.oap.common.{ConfigEntry, OapConfig}
+import io.oap.spark.executor.ThisExecutor
+import io.oap.spark.rpc.EveryExecutor
+import io.oap.spark.status.{Advice, CacheStatus, ExecutorReport, PoolReport, ReaderTotals, ScanReport}
+
+/** The tables of `oap.system`, with what their columns mean. */
+private[spark] object SystemTables {
+
+  /** How long a query waits for executors that are busy. */
+  private val Patience = 10.seconds
+
+  def all: Seq[SystemTable[_]] = Seq(config, executors, Advice.table, scans) ++ ResidencyTables.all
+
+  /** One record for each key and the value that this session has for it. */
+  private val config = new SystemTable[(ConfigEntry[_], String)](
+    "config",
+    Seq(
+      SystemColumn("key", StringType, "configuration key", _._1.key),
+      SystemColumn("value", StringType, "its value in this session", _._2),
+      SystemColumn("default", StringType, "value when nothing is set", _._1.defaultText),
+      SystemColumn("type", StringType, "type of the value, with its unit", _._1.`type`),
+      SystemColumn("allowed", StringType, "values that are allowed", _._1.allowed),
+      SystemColumn(
+        "scope",
+        StringType,
+        "session: each session may have its own; static: read when an executor opens its cache",
+        _._1.scope.toString.toLowerCase(Locale.ROOT)
+      ),
+      SystemColumn("since", StringType, "first version that has the key", _._1.since),
+      SystemColumn("meaning", StringType, "what it does", _._1.meaning)
+    ),
+    session =>
+      OapConfig.ALL.asScala.toSeq.map(entry =>
+        entry -> session.conf.get(entry.key, entry.defaultText))
+  )
+
+  private val executors = new SystemTable[ExecutorReport](
+    "executors",
+    Seq[SystemColumn[ExecutorReport]](
+      SystemColumn("executor_id", StringType, "Spark's id of the executor", _.executor),
+      SystemColumn("host", StringType, "host it runs on", _.host),
+      SystemColumn(
+        "state",
+        StringType,
+        "open; not used yet: no task has wanted the cache; off: it reads files as Spark alone " +
+          "does; not reached: it ran no task of ours in time",
+        _.state
+      ),
+      SystemColumn("why", StringType, "the reason, where the state has one", _.why),
+      ofPool("medium", StringType, "where the pool lies, see spark.oap.pool.medium", _.medium),
+      ofPool("path", StringType, "directories or devices of the pool", _.paths),
+      ofPool(
+        "nodes",
+        MapType(IntegerType, LongType),
+        "bytes of the pool on each memory node, about",
+        _.bytesOnNodes),
+      ofPool("capacity_bytes", LongType, "capacity of the pool", _.capacityBytes),
+      ofPool("used_bytes", LongType, "bytes that belong to chunks", _.usedBytes),
+      ofPool(
+        "pinned_bytes",
+        LongType,
+        "bytes of chunks that may not leave: in use, or pinned",
+        _.pinnedBytes),
+      ofPool("chunks", LongType, "column chunks held", _.chunks),
+      ofReaders("hits", LongType, "column chunks that tasks found in the pool", _.hits),
+      ofReaders("misses", LongType, "column chunks that tasks loaded into the pool", _.misses),
+      ofReaders("bypasses", LongType, "column chunks that tasks read around it", _.bypasses),
+      ofReaders(
+        "bytes_from_pool",
+        LongType,
+        "bytes that tasks took from the pool",
+        _.bytesFromPool),
+      ofReaders("bytes_from_file", LongType, "bytes that tasks read from files", _.bytesFromFile),
+      ofReaders(
+        "load_mb_per_s",
+        DoubleType,
+        "megabytes read from files in a second that one task spent reading",
+        _.loadRate),
+      ofPool("evictions", LongType, "chunks that had to leave the pool", _.evictions),
+      ofPool("native_version", StringType, "version of the native library", _.nativeVersion)
+    ),
+    reports
+  )
+
+  private def ofPool(
+      name: String,
+      dataType: DataType,
+      comment: String,
+      value: PoolReport => Any): SystemColumn[ExecutorReport] =
+    SystemColumn(name, dataType, comment, report => Option(report.pool).map(value).orNull)
+
+  private def ofReaders(
+      name: String,
+      dataType: DataType,
+      comment: String,
+      value: ReaderTotals => Any): SystemColumn[ExecutorReport] =
+    SystemColumn(
+      name,
+      dataType,
+      comment,
+      report => if (report.state == ExecutorReport.UNREACHED) null else value(report.readers))
+
+  private val scans = new SystemTable[ScanReport](
+    "scans",
+    Seq[SystemColumn[ScanReport]](
+      SystemColumn("execution_id", LongType, "Spark's id of the SQL execution", _.execution),
+      SystemColumn(
+        "ended",
+        TimestampType,
+        "when the execution ended",
+        scan => new java.sql.Timestamp(scan.endedMillis)),
+      SystemColumn("table", StringType, "the table, or its paths", _.table),
+      SystemColumn(
+        "columns",
+        ArrayType(StringType),
+        "columns that were read",
+        _.columns.asScala),
+      ofScan("bytes_from_pool", "bytesFromPool", "bytes taken from the pools"),
+      ofScan("bytes_from_file", "bytesFromFile", "bytes read from files"),
+      ofScan("hits", "chunksHit", "column chunks found in the pools"),
+      ofScan("misses", "chunksMissed", "column chunks loaded into the pools"),
+      ofScan("bypasses", "chunksBypassed", "column chunks read around the pools"),
+      ofScan(
+        "misses_cold",
+        "missesCold",
+        "of the misses: chunks that the executor had not held before"),
+      ofScan(
+        "misses_evicted",
+        "missesEvicted",
+        "of the misses: chunks that the executor had held before"),
+      ofScan(
+        "misses_changed_file",
+        "missesChangedFile",
+        "of the misses: of columns that the executor had held of an earlier version of the file"),
+      ofScan(
+        "bypasses_not_admitted",
+        "bypassesNotAdmitted",
+        "of the bypasses: chunks that belong to another executor, and found no free room, or of " +
+          "tables that have their quota"
+      ),
+      ofScan(
+        "bypasses_too_large",
+        "bypassesTooLarge",
+        "of the bypasses: chunks larger than the pool can ever hold"),
+      ofScan(
+        "bypasses_pinned_full",
+        "bypassesPinnedFull",
+        "of the bypasses: chunks that found no room among those in use or kept"),
+      ofScan(
+        "bypasses_other",
+        "bypassesOther",
+        "of the bypasses: chunks of which some pages were wanted only, that another task was too long loading, or of a pool that has failed"
+      ),
+      ofScan("row_groups_pruned", "rowGroupsPruned", "row groups that no row could come from"),
+      ofScan("zones_skipped", "zonesSkipped", "zones of vector chunks that were passed over"),
+      ofScan("rows_dropped", "rowsDropped", "rows left out in the scan"),
+      ofScan("rows", "numOutputRows", "rows that the scan gave"),
+      ofScan("tasks_elsewhere", "tasksElsewhere", "tasks run elsewhere than they were placed"),
+      ofScan("load_millis", "loadTime", "milliseconds that tasks spent reading files, together")
+    ),
+    session => CacheStatus.of(session.sparkContext).snapshot().scans.asScala.toSeq
+  )
+
+  private def ofScan(name: String, metric: String, comment: String): SystemColumn[ScanReport] =
+    SystemColumn(name, LongType, comment, _.metrics.get(metric))
+
+  def reports(session: SparkSession): Seq[ExecutorReport] =
+    EveryExecutor.ask(session.sparkContext, Patience)(() => ThisExecutor.report()).map {
+      case (_, _, Some(report)) => report
+      case (executor, host, None) =>
+        ExecutorReport.without(
+          executor,
+          host,
+          ExecutorReport.UNREACHED,
+          EveryExecutor.NoAnswer)
+    }
+}

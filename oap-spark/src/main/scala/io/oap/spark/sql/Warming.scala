@@ -1,0 +1,134 @@
+package io.oap.spark.sql
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.{classic, SparkSession}
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression
+import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, OneRowRelation}
+import org.apache.spark.sql.connector.read.InputPartition
+import org.apache.spark.sql.execution.QueryExecution
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceRDD, DataSourceV2ScanRelation}
+import org.apache.spark.sql.functions.col
+import org.apache.spark.sql.types.{LongType, StringType}
+
+import io.oap.cache.MissCause
+import io.oap.spark.read.{CachedParquetReaderFactory, ChunkSum, Warmed}
+import io.oap.spark.scan.CachedParquetScan
+
+/**
+ * Loads what a query would read into the pools in which later queries look for it: the scan is
+ * planned as for the query, placement included, and its tasks load chunks instead of giving rows.
+ */
+private object Warming {
+
+  /** How often tasks that were sent where their chunks do not belong are sent again. */
+  private val Patience = 2
+
+  val columns: Seq[SystemColumn[Warmed]] = {
+    def sums(name: String, what: String, of: Warmed => ChunkSum): Seq[SystemColumn[Warmed]] = Seq(
+      SystemColumn(s"${name}_chunks", LongType, s"column chunks that $what", of(_).chunks),
+      SystemColumn(s"${name}_bytes", LongType, "their encoded bytes", of(_).bytes)
+    )
+    SystemColumn[Warmed]("executor_id", StringType, "Spark's id of the executor", _.executor) +:
+      (sums("loaded", "were loaded", _.loaded) ++
+        sums("present", "were there already", _.present) ++
+        sums("refused", "were not taken in", _.refused)) :+
+      SystemColumn[Warmed]("why", StringType, "why not", why(_).orNull)
+  }
+
+  /**
+   * Warms a table.
+   *
+   * @param columns names as in a query; nothing stands for all
+   * @param filter a condition as in WHERE
+   * @throws org.apache.spark.sql.AnalysisException when there is no such table or column, the
+   *     filter is none, the user may not read the files, or the session does not read the table
+   *     through the cache
+   */
+  def table(
+      session: SparkSession,
+      table: String,
+      columns: Option[Seq[String]],
+      filter: Option[String]): Seq[Warmed] = {
+    val all = FileChecks.lookingAt(table)(session.table(table))
+    val some = filter.fold(all)(all.where(_))
+    val query = columns.fold(some)(names => some.select(names.map(col(_)): _*))
+    run(session, table, query.asInstanceOf[classic.Dataset[_]].queryExecution)
+  }
+
+  /** Warms what a query reads of the table of this name. */
+  def run(session: SparkSession, table: String, query: QueryExecution): Seq[Warmed] = {
+    FilePaths.ofPlan(session, table, FileChecks.lookingAt(table)(query.analyzed))
+    if (query.analyzed.exists(_.expressions.exists(SubqueryExpression.hasSubquery(_)))) {
+      throw StatusException.invalidArgument("warm", "filter", "a condition without subqueries")
+    }
+    val scans = cachedScans(table, query.optimizedPlan)
+    val readers = scans.map(scan =>
+      scan.createReaderFactory() match {
+        case readers: CachedParquetReaderFactory if readers.warming(true).isDefined => readers
+        case _ => throw StatusException.notCached(table)
+      })
+    scans.foreach(FileChecks.check(session, _))
+    val answers = scans.zip(readers).flatMap { case (scan, factory) =>
+      load(session, scan.planInputPartitions().toSeq, factory, Patience)
+    }
+    val warmed = answers.groupBy(_.executor).values.map(_.reduce(together)).toSeq
+      .sortBy(one => (one.executor.length, one.executor))
+    if (warmed.nonEmpty && warmed.forall(_.fault.isDefined)) {
+      throw StatusException.refused("warm", warmed.head.fault.get)
+    }
+    warmed
+  }
+
+  /**
+   * The scans of a plan.
+   *
+   * @throws org.apache.spark.sql.AnalysisException when anything is read without the cache
+   */
+  def cachedScans(table: String, plan: LogicalPlan): Seq[CachedParquetScan] =
+    plan.collectLeaves().flatMap {
+      case DataSourceV2ScanRelation(_, scan: CachedParquetScan, _, _, _) => Some(scan)
+      case _: LocalRelation | _: OneRowRelation => None
+      case _ => throw StatusException.notCached(table)
+    }
+
+  private def load(
+      session: SparkSession,
+      partitions: Seq[InputPartition],
+      readers: CachedParquetReaderFactory,
+      patience: Int): Seq[Warmed] = {
+    val rdd: RDD[(Int, Warmed)] = new DataSourceRDD(
+      session.sparkContext,
+      partitions.map(Seq(_)),
+      readers.warming(patience > 0).get,
+      false,
+      Map.empty).mapPartitionsWithIndex((index, rows) => rows.map(row => index -> Warmed.of(row)))
+    val (elsewhere, done) = rdd.collect().toSeq.partition(_._2.isElsewhere)
+    val left = elsewhere.map { case (index, _) => partitions(index) }
+    done.map(_._2) ++ (if (left.isEmpty) Nil else load(session, left, readers, patience - 1))
+  }
+
+  private def together(a: Warmed, b: Warmed): Warmed = Warmed(
+    a.executor,
+    a.loaded + b.loaded,
+    a.present + b.present,
+    a.refused + b.refused,
+    a.causes.zip(b.causes).map { case (one, other) => one + other },
+    fault = a.fault.orElse(b.fault)
+  )
+
+  private def why(warmed: Warmed): Option[String] = warmed.fault.orElse {
+    val gone = "had to leave again at once" -> (warmed.refused.chunks - warmed.causes.sum)
+    val refusals = MissCause.values.toSeq.map(reason).zip(warmed.causes)
+    val reasons =
+      (refusals :+ gone).collect { case (why, chunks) if chunks > 0 => s"$why: $chunks" }
+    if (reasons.isEmpty) None else Some(reasons.mkString(", "))
+  }
+
+  private def reason(cause: MissCause): String = cause match {
+    case MissCause.NOT_ADMITTED =>
+      "there is no room that nothing else has, or its table has its quota"
+    case MissCause.TOO_LARGE => "larger than the pool can ever hold"
+    case MissCause.PINNED_FULL => "chunks in use or kept leave no room"
+    case _ => "another task's load failed or lasted too long, or the pool has failed"
+  }
+}

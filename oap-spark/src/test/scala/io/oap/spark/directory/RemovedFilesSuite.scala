@@ -1,0 +1,172 @@
+package io.oap.spark.directory
+
+import java.io.FileNotFoundException
+
+import scala.collection.mutable.ArrayBuffer
+
+import org.apache.hadoop.fs.Path
+import org.scalatest.concurrent.Eventually
+import org.scalatest.time.{Millis, Seconds, Span}
+
+import io.oap.cache.ColumnCache
+import io.oap.spark.executor.ExecutorCache
+import io.oap.spark.{CacheSuite, WatchedFileSystem}
+
+/** Commands that remove files free their chunks, and only theirs. */
+class RemovedFilesSuite extends CacheSuite with Eventually {
+
+  override implicit val patienceConfig: PatienceConfig =
+    PatienceConfig(timeout = Span(20, Seconds), interval = Span(50, Millis))
+
+  private def cache: ColumnCache = ExecutorCache.get().get
+
+  override protected def settings: Map[String, String] =
+    super.settings ++ WatchedFileSystem.settings
+
+  /** Bytes of chunks of files under this folder or table. */
+  private def heldOf(folder: String, scheme: String = "file"): Long = {
+    val files = cache.files.under(s"$scheme:$folder").keySet
+    cache.snapshot().chunks.stream.filter(c => files.contains(c.key.file)).mapToLong(_.bytes).sum
+  }
+
+  private def table(name: String): String = path(s"warehouse/$name")
+
+  private def make(name: String, partitioned: String = ""): Unit = {
+    spark.sql(s"CREATE TABLE $name (id BIGINT, p INT) USING parquet $partitioned")
+    spark.sql(s"INSERT INTO $name SELECT id, cast(id % 2 as int) FROM range(1000)")
+    spark.table(name).collect()
+    assert(heldOf(table(name)) > 0)
+  }
+
+  private def assertFreed(name: String)(command: String): Unit = {
+    make("bystander")
+    make(name)
+    val others = heldOf(table("bystander"))
+    spark.sql(command)
+    eventually(assert(heldOf(table(name)) === 0))
+    assert(heldOf(table("bystander")) === others)
+    spark.sql("DROP TABLE bystander")
+    eventually(assert(heldOf(table("bystander")) === 0))
+  }
+
+  test("DROP TABLE")(assertFreed("d")("DROP TABLE d"))
+  test("TRUNCATE TABLE")(assertFreed("t")("TRUNCATE TABLE t"))
+  test("INSERT OVERWRITE")(assertFreed("i")("INSERT OVERWRITE i SELECT 1L, 1"))
+  test("ALTER TABLE RENAME")(assertFreed("r")("ALTER TABLE r RENAME TO r2"))
+
+  test("ALTER TABLE DROP PARTITION frees that partition only") {
+    make("dp", "PARTITIONED BY (p)")
+    val kept = heldOf(table("dp") + "/p=1")
+    assert(kept > 0)
+    spark.sql("ALTER TABLE dp DROP PARTITION (p = 0)")
+    eventually(assert(heldOf(table("dp")) === kept))
+  }
+
+  test("a path that is overwritten") {
+    val at = path("written")
+    spark.range(1000).write.parquet(at)
+    spark.read.parquet(at).collect()
+    assert(heldOf(at) > 0)
+    spark.range(10).write.mode("overwrite").parquet(at)
+    eventually(assert(heldOf(at) === 0))
+  }
+
+  test("a path that is appended to keeps its chunks") {
+    val at = path("appended")
+    spark.range(1000).write.parquet(at)
+    spark.read.parquet(at).collect()
+    val before = heldOf(at)
+    assert(before > 0)
+    spark.range(10).write.mode("append").parquet(at)
+    awaitForgetting()
+    assert(heldOf(at) === before)
+  }
+
+  /** Another command's files are forgotten after those of the last one, on the same thread. */
+  private def awaitForgetting(): Unit = {
+    make("later")
+    spark.sql("DROP TABLE later")
+    eventually(assert(heldOf(table("later")) === 0))
+  }
+
+  test("a listing that breaks off frees nothing") {
+    val at = path("busy")
+    spark.range(1000).selectExpr("id", "1 AS p").write.partitionBy("p").parquet(s"watched:$at")
+    spark.read.parquet(s"watched:$at").collect()
+    val before = heldOf(at, "watched")
+    assert(before > 0)
+    @volatile var isListed = false
+    WatchedFileSystem.beforeList = path =>
+      if (path.getName == "busy" && Thread.currentThread.getName == "oap-removed-files") {
+        isListed = true
+        // As HDFS does for a folder below that goes away between two parts of its listing.
+        throw new FileNotFoundException(path.toString)
+      }
+    try {
+      withConf("spark.sql.sources.partitionOverwriteMode" -> "dynamic") {
+        spark.range(10).selectExpr("id", "2 AS p").write.partitionBy("p").mode("overwrite")
+          .parquet(s"watched:$at")
+      }
+      awaitForgetting()
+    } finally WatchedFileSystem.beforeList = _ => ()
+    assert(isListed && heldOf(at, "watched") === before)
+  }
+
+  /** Folders that are listed to find removed files, while the body runs and just after. */
+  private def listed(body: => Unit): Seq[Path] = {
+    val folders = ArrayBuffer.empty[Path]
+    WatchedFileSystem.beforeLists(path =>
+      if (Thread.currentThread.getName == "oap-removed-files") {
+        folders.synchronized(folders += path)
+      }) {
+      body
+      awaitForgetting()
+    }
+    folders.toSeq
+  }
+
+  private def makeWatched(name: String): Unit = {
+    val at = path(s"elsewhere/$name")
+    spark.sql(s"CREATE TABLE $name (id BIGINT, p INT) USING parquet PARTITIONED BY (p) " +
+      s"LOCATION 'watched:$at'")
+    spark.sql(s"INSERT INTO $name SELECT id, cast(id % 3 as int) FROM range(1000)")
+    spark.table(name).collect()
+  }
+
+  for ((what, command) <- Seq(
+      "INSERT INTO" -> "INSERT INTO grown SELECT 1L, 1",
+      "INSERT INTO a partition" -> "INSERT INTO grown PARTITION (p = 2) SELECT 1L",
+      "a partition that is added" -> "ALTER TABLE grown ADD PARTITION (p = 7)",
+      "a property that is set" -> "ALTER TABLE grown SET TBLPROPERTIES ('a' = 'b')"
+    )) {
+    test(s"$what lists nothing") {
+      makeWatched("grown")
+      try assert(listed(spark.sql(command)) === Nil)
+      finally spark.sql("DROP TABLE grown")
+    }
+  }
+
+  test("a path or table that is appended to by a DataFrame lists nothing") {
+    val at = s"watched:${path("more")}"
+    makeWatched("appended")
+    try {
+      assert(listed {
+        spark.range(10).write.parquet(at)
+        spark.range(10).write.mode("append").parquet(at)
+        spark.sql("SELECT 1L AS id, 1 AS p").write.insertInto("appended")
+      } === Nil)
+    } finally spark.sql("DROP TABLE appended")
+  }
+
+  test("INSERT OVERWRITE of a partition lists that partition and no other") {
+    makeWatched("onePart")
+    try {
+      val kept = heldOf(path("elsewhere/onePart") + "/p=1", "watched")
+      assert(kept > 0)
+      val folders = listed(spark.sql("INSERT OVERWRITE onePart PARTITION (p = 0) SELECT 1L"))
+      assert(folders.nonEmpty && folders.forall(_.toString.contains("/p=0")), folders)
+      assert(heldOf(path("elsewhere/onePart") + "/p=0", "watched") === 0)
+      assert(heldOf(path("elsewhere/onePart") + "/p=1", "watched") === kept)
+    } finally spark.sql("DROP TABLE onePart")
+  }
+}

@@ -1,0 +1,149 @@
+package io.oap.spark.scan
+
+import org.apache.spark.sql.{DataFrame, Encoders}
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, PythonUDF}
+import org.apache.spark.sql.catalyst.plans.logical.{
+  AttachDistributedSequence,
+  LogicalPlan,
+  MapInArrow,
+  MapInPandas
+}
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+import org.apache.spark.sql.functions.monotonically_increasing_id
+import org.apache.spark.sql.types.LongType
+
+import io.oap.common.FileIdentity
+import io.oap.spark.CacheSuite
+import io.oap.spark.directory.Cluster
+import io.oap.spark.read.PlacedPartition
+import io.oap.spark.rpc.{FileDelta, FileLayout, ResidencyDelta}
+
+/**
+ * Scans keep Spark's partitions where it matters which rows a task has. They are planned for a cluster of which the master
+ * is real; its executors have joined by name only, so that nothing runs there.
+ */
+class LayoutSuite extends CacheSuite {
+  private val Executors = Seq("1", "2", "3", "4")
+
+  /** Spark's PythonEvalType.SQL_MAP_ARROW_ITER_UDF. */
+  private val MapArrowIteratorUdf = 207
+
+  override protected def beforeAll(): Unit = {
+    super.beforeAll()
+    // So many files that each executor surely gets some, whatever their names.
+    spark.range(0, 4000, 1, 64).write.parquet(path("numbers"))
+    spark.range(0, 4000, 1, 8).selectExpr("id", "2 * id AS twice").write.parquet(path("columns"))
+    spark.stop()
+    spark = newApplication(settings + ("spark.master" -> "local-cluster[0,1,1024]"))
+    val directory = Cluster.of(spark.sparkContext).directory
+    Executors.foreach(id => directory.executorJoined(id, s"host$id", 1))
+  }
+
+  // With a schema, because Spark would find it out by a job.
+  private def numbers: DataFrame = spark.read.schema("id LONG").parquet(path("numbers"))
+
+  private def function(plan: LogicalPlan): PythonUDF = PythonUDF(
+    "f",
+    null,
+    plan.schema,
+    plan.output,
+    MapArrowIteratorUdf,
+    udfDeterministic = true)
+
+  private def inArrow(plan: LogicalPlan, isBarrier: Boolean): LogicalPlan =
+    MapInArrow(function(plan), plan.output.map(_.newInstance()), plan, isBarrier, None)
+
+  private def inPandas(plan: LogicalPlan, isBarrier: Boolean): LogicalPlan =
+    MapInPandas(function(plan), plan.output.map(_.newInstance()), plan, isBarrier, None)
+
+  private def planned(plan: LogicalPlan): SparkPlan =
+    spark.sessionState.executePlan(plan).executedPlan
+
+  private def partitions(plan: SparkPlan): Seq[FilePartition] =
+    collect(plan) { case scan: BatchScanExec => scan.inputPartitions }.flatten
+      .map(_.asInstanceOf[FilePartition])
+
+  private def files(partitions: Seq[FilePartition]) =
+    partitions.map(_.files.map(f => (f.urlEncodedPath, f.start, f.length)).toSeq)
+
+  private val functions =
+    Map[String, (LogicalPlan, Boolean) => LogicalPlan]("arrow" -> inArrow, "pandas" -> inPandas)
+
+  for ((name, mapped) <- functions; v1 <- Seq("parquet", "")) {
+    test(s"a barrier keeps Spark's partitions, $name, ${if (v1.isEmpty) "V2" else "V1"}") {
+      withConf("spark.sql.sources.useV1SourceList" -> v1) {
+        val filtered = numbers.where("id > 7").queryExecution.analyzed
+        val placed = partitions(planned(mapped(filtered, false)))
+        assert(placed.map(_.asInstanceOf[PlacedPartition].executor).toSet === Executors.toSet)
+        val barrier = planned(mapped(filtered, true))
+        assert(cachedScans(barrier).size === 1)
+        assert(!partitions(barrier).exists(_.isInstanceOf[PlacedPartition]))
+        assert(partitions(barrier).flatMap(_.preferredLocations()) === Nil)
+        // Spark's own V2 scan, which makes the same partitions as its V1 scan.
+        val own = alone(withConf("spark.sql.sources.useV1SourceList" -> "") {
+          partitions(planned(numbers.where("id > 7").queryExecution.analyzed))
+        })
+        assert(files(partitions(barrier)) === files(own))
+        assert(own.length < placed.length)
+      }
+    }
+  }
+
+  test("samples and random numbers keep Spark's partitions") {
+    def isPlaced(query: DataFrame): Boolean =
+      partitions(query.queryExecution.sparkPlan).exists(_.isInstanceOf[PlacedPartition])
+    assert(isPlaced(numbers.where("id > 7")))
+    for (part <- numbers.randomSplit(Array(0.8, 0.2), 1)) assert(!isPlaced(part))
+    assert(!isPlaced(numbers.sample(0.1, 42)))
+    assert(!isPlaced(numbers.where("id > 7").withColumn("row", monotonically_increasing_id())))
+    assert(!isPlaced(numbers.where("rand(3) < 0.5")))
+  }
+
+  private def sparksOwn(query: => DataFrame): Seq[FilePartition] =
+    alone(withConf("spark.sql.sources.useV1SourceList" -> "") {
+      partitions(planned(query.queryExecution.analyzed))
+    })
+
+  private def delta(file: PartitionedFile, chunk: Long): FileDelta = FileDelta(
+    FileIdentity.placementKey(file.toPath.toString, file.fileSize, file.modificationTime),
+    Some(FileLayout(Array("id", "twice"), Array(4L), Array(100000, 100000))),
+    Array(chunk),
+    Array(0L)
+  )
+
+  test("the index of pandas on Spark numbers rows alike, whichever columns executors hold") {
+    def column(name: String): DataFrame =
+      spark.read.schema("id LONG, twice LONG").parquet(path("columns")).select(name)
+    val whole = sparksOwn(column("id")).flatMap(_.files).zipWithIndex
+    // Each holds one column of two files, and the other column of two files that are not the same.
+    for ((executor, place) <- Executors.zipWithIndex) {
+      val held = whole.collect {
+        case (file, i) if i % 4 == place => delta(file, if (i / 2 == place) 3L else 1L)
+        case (file, i) if i / 2 == place => delta(file, 2L)
+      }
+      Cluster.of(spark.sparkContext).directory
+        .accept(ResidencyDelta(executor, 0, 1, held, 1L << 30, 400000))
+    }
+    def placed(name: String) = partitions(planned(column(name).queryExecution.analyzed))
+    assert(placed("id").forall(_.isInstanceOf[PlacedPartition]))
+    assert(files(placed("id")) !== files(placed("twice")))
+    for (name <- Seq("id", "twice")) {
+      val index = AttributeReference("index", LongType, nullable = false)()
+      val plan = planned(AttachDistributedSequence(index, column(name).queryExecution.analyzed))
+      assert(cachedScans(plan).size === 1)
+      assert(!partitions(plan).exists(_.isInstanceOf[PlacedPartition]))
+      assert(files(partitions(plan)) === files(sparksOwn(column(name))))
+    }
+  }
+
+  test("an RDD of objects keeps Spark's partitions") {
+    def query = numbers.where("id > 7")
+    val own = sparksOwn(query).length
+    assert(partitions(query.queryExecution.sparkPlan).length > own)
+    assert(query.rdd.getNumPartitions === own)
+    assert(query.as(Encoders.scalaLong).map((id: Long) => id + 1)(Encoders.scalaLong)
+      .rdd.getNumPartitions === own)
+  }
+}
