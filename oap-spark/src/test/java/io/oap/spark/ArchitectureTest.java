@@ -2,6 +2,7 @@ package io.oap.spark;
 
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.tngtech.archunit.core.domain.JavaClasses;
@@ -70,6 +71,36 @@ class ArchitectureTest {
         .should()
         .dependOnClassesThat()
         .resideInAnyPackage("io.oap.cache", "io.oap.cache.parquet..", "org.apache..")
+        .check(OURS);
+  }
+
+  @Test
+  void packagesOfSpark_all_formNoCircle() {
+    slices().matching("io.oap.spark.(*)..").should().beFreeOfCycles().check(OURS);
+  }
+
+  /** Where work goes is computed from numbers alone, so that a simulation can ask it. */
+  @Test
+  void placement_doesNotKnowSpark() {
+    noClasses()
+        .that()
+        .resideInAPackage("io.oap.spark.placement..")
+        .should()
+        .dependOnClassesThat()
+        .resideInAPackage("org.apache.spark..")
+        .check(OURS);
+  }
+
+  /** Spark's own parts that are not public are used in few places, which say why. */
+  @Test
+  void rpcAndUi_ofSpark_areUsedInFewPackages() {
+    noClasses()
+        .that()
+        .resideOutsideOfPackages(
+            "io.oap.spark.internals..", "io.oap.spark.rpc..", "io.oap.spark.ui..")
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage("org.apache.spark.rpc..", "org.apache.spark.ui..")
         .check(OURS);
   }
 
