@@ -5,7 +5,6 @@ import org.apache.spark.sql.SparkSessionExtensions
 import io.oap.spark.internals.{ConfigKeys, SparkInternals}
 import io.oap.spark.optimizer.{CacheHint, SubqueryPruning, UseColumnCache}
 import io.oap.spark.sql.{CacheSelectParser, SystemCatalog}
-import io.oap.spark.status.CacheStatus
 
 /**
  * What `spark.sql.extensions=io.oap.spark.OapExtensions` adds to a session.
@@ -34,7 +33,7 @@ class OapExtensions extends (SparkSessionExtensions => Unit) {
       ConfigKeys.check(conf.getAll.toMap)
       // Sessions start from this configuration, and go back to it with RESET.
       conf.setIfMissing(SystemCatalog.Key, classOf[SystemCatalog].getName)
-      CacheStatus.of(context)
+      DriverRuntime.start(context)
     }
     extensions.injectParser((_, spark) => new CacheSelectParser(spark))
     extensions.injectHintResolutionRule(_ => CacheHint.Mark)

@@ -9,9 +9,9 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.scheduler._
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 
-import io.oap.spark.executor.{ExecutorCache, ExecutorRequest, ExecutorService, ForgetFiles}
+import io.oap.spark.executor.{ExecutorCache, ExecutorService}
 import io.oap.spark.internals.{PerApplication, SparkInternals}
-import io.oap.spark.rpc.{Background, ResidencyDelta, SparkRpc, Wire}
+import io.oap.spark.rpc._
 
 /**
  * What the driver knows of an application's executors: which there are, what they hold, how busy
@@ -44,7 +44,7 @@ private[spark] final class Cluster private (cpusOfTask: Int) extends Logging {
       )
       SparkRpc.serve(
         SparkEnv.get,
-        ServiceName,
+        ServiceNames.Residency,
         (request, sender) => {
           members.check()
           answer(request, sender)
@@ -133,9 +133,6 @@ private[spark] final class Cluster private (cpusOfTask: Int) extends Logging {
 }
 
 private[spark] object Cluster {
-
-  /** Under which executors find the driver. */
-  val ServiceName = "oap-driver"
 
   /** Some 10 million chunks. */
   private val MostDirectoryBytes = 256L << 20

@@ -4,8 +4,8 @@ import java.util.{IdentityHashMap, Locale}
 
 import scala.collection.mutable
 
-import io.oap.spark.executor.ReleaseRowGroups
 import io.oap.spark.placement.{Holding, LiveExecutor, Mixing, Piece, Placed, RowGroupView}
+import io.oap.spark.rpc.ReleaseRowGroups
 
 /**
  * The Directory in the light of one scan: the executors that are live as it begins, and what they

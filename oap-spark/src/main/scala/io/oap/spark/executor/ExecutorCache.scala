@@ -81,7 +81,7 @@ object ExecutorCache extends Logging {
     // The driver of a local application shows those of all its executors, which is this one.
     if (!SparkInternals.isDriver(environment)) {
       CacheStatus.orWithout("metrics")(
-        CacheMetrics.add(environment, CacheMetrics.ofThisExecutor))
+        CacheMetrics.add(environment, ThisExecutor.recentSample))
     }
     cache
   }

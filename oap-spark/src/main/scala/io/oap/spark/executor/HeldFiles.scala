@@ -8,7 +8,6 @@ import io.oap.cache.parquet.KnownFiles.KnownFile
 import io.oap.cache.pool.PoolSnapshot.HeldKey
 import io.oap.cache.{ColumnCache, KeptChunks}
 import io.oap.common.ChunkKey
-import io.oap.spark.directory.CachedShares
 
 /**
  * What one executor holds of one file.
@@ -55,32 +54,15 @@ private[spark] final case class HeldChunk(
 
 private[spark] object HeldFiles {
 
-  /** What this process holds of each column of some files, from 0 to 1. */
-  def shares(
-      files: Seq[FileStatus],
-      columns: Seq[String],
-      isCaseSensitive: Boolean): Seq[(String, Double)] = {
-    val held = sums.get.files
-    val shares = new CachedShares(columns, isCaseSensitive)
-    files.foreach { status =>
-      held.get((status.getPath.toString, status.getLen, status.getModificationTime)) match {
-        case None => shares.addUnknown(status.getLen)
-        case Some(file) =>
-          val bytes = file.leafBytes.indices.iterator.map(leaf =>
-            (file.leaves(leaf), file.leafBytes(leaf), false))
-          shares.add(status.getLen, bytes)
-          file.leaves.indices.foreach(leaf =>
-            shares.addHeld(file.leaves(leaf), file.heldBytes(leaf)))
-      }
-    }
-    shares.result
-  }
+  /** What this process holds of a file, by its path, length and modification time. */
+  def sumsOf(file: FileStatus): Option[HeldSums] =
+    sums.get.files.get((file.getPath.toString, file.getLen, file.getModificationTime))
 
-  /** Something else than before whenever [[shares]] may be other ones. */
+  /** Something else than before whenever [[sumsOf]] may give other ones. */
   def version: AnyRef = sums.get
 
   /** What is held of a file, by leaf column. */
-  private final class HeldSums(
+  final class HeldSums(
       val leaves: Array[String],
       val leafBytes: Array[Long],
       val heldBytes: Array[Long])

@@ -10,8 +10,7 @@ import org.apache.spark.SparkEnv
 import org.apache.spark.internal.Logging
 
 import io.oap.cache.ColumnCache
-import io.oap.spark.directory.Cluster
-import io.oap.spark.rpc.{ReportingThread, ResidencyDelta, ResidencyReply, SparkRpc, Wire}
+import io.oap.spark.rpc.{ReportingThread, ResidencyDelta, ResidencyReply, ServiceNames, SparkRpc, Wire}
 
 /**
  * Keeps the driver informed of what this executor's pool holds, from a thread of its own.
@@ -84,10 +83,10 @@ private final class ResidencyReporter(environment: SparkEnv, cache: ColumnCache)
   @throws[IOException]
   private def send(delta: ResidencyDelta): ResidencyReply = {
     if (self.isEmpty) {
-      self = Some(SparkRpc.serve(environment, ExecutorService.Name, service))
+      self = Some(SparkRpc.serve(environment, ServiceNames.Executor, service))
     }
     if (driver.isEmpty) {
-      driver = Some(SparkRpc.ofDriver(environment, Cluster.ServiceName))
+      driver = Some(SparkRpc.ofDriver(environment, ServiceNames.Residency))
     }
     Wire.decode[ResidencyReply](driver.get.ask(Wire.encode(delta), self.orNull, AnswerMillis))
   }

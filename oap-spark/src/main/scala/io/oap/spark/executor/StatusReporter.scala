@@ -6,7 +6,7 @@ import org.apache.spark.SparkEnv
 import org.apache.spark.internal.Logging
 
 import io.oap.spark.internals.SparkInternals
-import io.oap.spark.rpc.{ReportingThread, SparkRpc, Wire}
+import io.oap.spark.rpc.{ReportingThread, ServiceNames, SparkRpc, Wire}
 import io.oap.spark.status.{ExecutorReport, StatusService}
 
 /**
@@ -49,7 +49,7 @@ private final class StatusReporter(environment: SparkEnv) extends Logging {
       StatusService.PauseMillis
     } else {
       if (driver.isEmpty) {
-        driver = Some(SparkRpc.ofDriver(environment, StatusService.Name))
+        driver = Some(SparkRpc.ofDriver(environment, ServiceNames.Status))
       }
       Wire.decode[Long](driver.get.ask(Wire.encode(report), null, AnswerMillis))
     }

@@ -1,13 +1,16 @@
 package io.oap.spark.executor
 
 import java.util.Locale
+import java.util.concurrent.TimeUnit
 
 import scala.jdk.CollectionConverters._
 
+import com.google.common.base.Suppliers
 import org.apache.spark.SparkEnv
 
 import io.oap.cache.ColumnCache
 import io.oap.cache.pool.NativeLibrary
+import io.oap.spark.status.CacheSnapshot.Sample
 import io.oap.spark.status.{ExecutorReport, PoolReport, ReaderTotals}
 
 /** What the column cache of this process is and has done. */
@@ -48,5 +51,14 @@ private[spark] object ThisExecutor {
       NativeLibrary.version(),
       cache.estimates
     )
+  }
+
+  /** Sums as of now, for metrics. Each metric of a report asks, so they are made anew after a while only. */
+  val recentSample: () => Sample = {
+    val recent = Suppliers.memoizeWithExpiration[Sample](
+      () => Sample.of(System.currentTimeMillis(), report()),
+      500,
+      TimeUnit.MILLISECONDS)
+    () => recent.get()
   }
 }

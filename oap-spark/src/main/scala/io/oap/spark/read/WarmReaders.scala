@@ -153,7 +153,7 @@ private[spark] final class WarmReaderFactory(
         .of(
           split.metaData.getSchema,
           parquet.readDataSchema,
-          split.calendar,
+          split.calendar.text,
           parquet.broadcastedConf.value.value)
         .map(column => column.leaf -> column.representation)
         .toMap

@@ -28,7 +28,7 @@ private[spark] final class ScanShares(
     new Remembered[Seq[(String, Double)]](
       () => version,
       () =>
-        if (context.isLocal) HeldFiles.shares(files, columns, isCaseSensitive)
+        if (context.isLocal) sharesHere(files, columns)
         else CachedShares.of(Cluster.of(context).directory, files, columns, isCaseSensitive)
     )
   }
@@ -45,6 +45,26 @@ private[spark] final class ScanShares(
         logDebug("The cached share of a scan cannot be told", e)
         None
     }
+
+  /** By what this process holds, which is all there is in local mode. */
+  private def sharesHere(
+      files: Seq[FileStatus],
+      columns: Seq[String]): Seq[(String, Double)] = {
+    val shares = new CachedShares(columns, isCaseSensitive)
+    files.foreach { status =>
+      HeldFiles.sumsOf(status) match {
+        case None => shares.addUnknown(status.getLen)
+        case Some(file) =>
+          shares.add(
+            status.getLen,
+            file.leaves.indices.iterator.map(leaf =>
+              (file.leaves(leaf), file.leafBytes(leaf), false)))
+          file.leaves.indices.foreach(leaf =>
+            shares.addHeld(file.leaves(leaf), file.heldBytes(leaf)))
+      }
+    }
+    shares.result
+  }
 
   private def version: Any =
     if (context.isLocal) HeldFiles.version else Cluster.of(context).directory.contentVersion

@@ -11,7 +11,7 @@ import org.apache.spark.sql.types._
 import io.oap.common.{ConfigEntry, OapConfig}
 import io.oap.spark.executor.ThisExecutor
 import io.oap.spark.rpc.EveryExecutor
-import io.oap.spark.status.{Advice, CacheStatus, ExecutorReport, PoolReport, ReaderTotals, ScanReport}
+import io.oap.spark.status.{CacheStatus, ExecutorReport, PoolReport, ReaderTotals, ScanReport}
 
 /** The tables of `oap.system`, with what their columns mean. */
 private[spark] object SystemTables {
@@ -19,7 +19,7 @@ private[spark] object SystemTables {
   /** How long a query waits for executors that are busy. */
   private val Patience = 10.seconds
 
-  def all: Seq[SystemTable[_]] = Seq(config, executors, Advice.table, scans) ++ ResidencyTables.all
+  def all: Seq[SystemTable[_]] = Seq(config, executors, AdviceTable.table, scans) ++ ResidencyTables.all
 
   /** One record for each key and the value that this session has for it. */
   private val config = new SystemTable[(ConfigEntry[_], String)](

@@ -4,11 +4,8 @@ import java.util.Locale
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.sql.types._
-
 import io.oap.cache.pool.CapacityEstimates
 import io.oap.spark.internals.SparkUi
-import io.oap.spark.sql.{SystemColumn, SystemTable, SystemTables}
 
 /**
  * What a pool, or all of them together, would hit with another capacity.
@@ -93,34 +90,4 @@ private[spark] object Advice {
           a.held + b.held,
           a.hit + b.hit)).copy(executor = All))
     }
-
-  val table = new SystemTable[Advice](
-    "advice",
-    Seq[SystemColumn[Advice]](
-      SystemColumn(
-        "executor_id",
-        StringType,
-        s"Spark's id of the executor; $All: all together, each with that part of its capacity",
-        _.executor),
-      SystemColumn("capacity_bytes", LongType, "a capacity that the pool could have", _.capacity),
-      SystemColumn("change_bytes", LongType, "what that is more or less than now", _.change),
-      SystemColumn(
-        "hit_ratio",
-        DoubleType,
-        "part of the bytes asked for that a pool of that capacity would have had, from 0 to 1",
-        _.hitRatio.map(Double.box).orNull),
-      SystemColumn(
-        "hit_ratio_change",
-        DoubleType,
-        "what that is more or less than the pool had",
-        _.hitRatioChange.map(Double.box).orNull),
-      SystemColumn(
-        "asked_bytes",
-        LongType,
-        "bytes of column chunks that readers asked for lately, as they stand in the files; warming is not asking",
-        _.asked),
-      SystemColumn("advice", StringType, "the same in words", _.text)
-    ),
-    session => of(SystemTables.reports(session))
-  )
 }

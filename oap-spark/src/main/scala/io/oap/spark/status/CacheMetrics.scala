@@ -1,12 +1,8 @@
 package io.oap.spark.status
 
-import java.util.concurrent.TimeUnit
-
 import com.codahale.metrics.{Counter, Gauge, MetricRegistry}
-import com.google.common.base.Suppliers
 import org.apache.spark.SparkEnv
 
-import io.oap.spark.executor.ThisExecutor
 import io.oap.spark.internals.SparkInternals
 import io.oap.spark.status.CacheSnapshot.Sample
 
@@ -56,14 +52,5 @@ private[spark] object CacheMetrics {
       }
     }
     SparkInternals.addMetrics(environment, Source, registry)
-  }
-
-  /** Asked for once for each metric of a report: it is made anew after a while only. */
-  val ofThisExecutor: () => Sample = {
-    val recent = Suppliers.memoizeWithExpiration[Sample](
-      () => Sample.of(System.currentTimeMillis(), ThisExecutor.report()),
-      500,
-      TimeUnit.MILLISECONDS)
-    () => recent.get()
   }
 }

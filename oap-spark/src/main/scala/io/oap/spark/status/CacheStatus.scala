@@ -6,10 +6,8 @@ import org.apache.spark.{SparkContext, SparkEnv}
 import org.apache.spark.internal.Logging
 import org.apache.spark.scheduler._
 
-import io.oap.spark.internals.{PerApplication, SparkInternals, SparkUi}
-import io.oap.spark.scan.ScanHistory
+import io.oap.spark.internals.{PerApplication, SparkInternals}
 import io.oap.spark.status.CacheSnapshot.Sample
-import io.oap.spark.ui.CacheTab
 
 /**
  * Keeps what is known of the column cache of an application, by the events on Spark's listener bus:
@@ -54,12 +52,9 @@ private[spark] object CacheStatus extends Logging {
     SparkInternals.addStatusListener(context, status)
     // First the events, then those that are there: none is missed.
     SparkInternals.executors(context).forEach(e => status.executorAdded(e.id, e.host))
-    context.addSparkListener(new ScanHistory(SparkInternals.post(context, _)))
     if (!context.isLocal) {
       StatusService.start(SparkEnv.get, SparkInternals.post(context, _), () => status.executorCount)
     }
-    orWithout("tab")(SparkUi.attach(context, CacheTab.of(context, () => status.snapshot())))
-    orWithout("metrics")(CacheMetrics.add(SparkEnv.get, () => status.totals))
     status
   }
 

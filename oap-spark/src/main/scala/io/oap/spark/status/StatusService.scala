@@ -2,7 +2,7 @@ package io.oap.spark.status
 
 import org.apache.spark.SparkEnv
 
-import io.oap.spark.rpc.{SparkRpc, Wire}
+import io.oap.spark.rpc.{ServiceNames, SparkRpc, Wire}
 
 /**
  * Takes the reports of executors, in the driver, and posts them as events. Each answer tells the
@@ -10,9 +10,6 @@ import io.oap.spark.rpc.{SparkRpc, Wire}
  * listener bus and the event log.
  */
 private[spark] object StatusService {
-
-  /** Under which executors find it. */
-  val Name = "oap-status"
 
   /** The least time from one report of an executor to its next. */
   val PauseMillis = 2000L
@@ -27,7 +24,7 @@ private[spark] object StatusService {
   def start(environment: SparkEnv, post: ExecutorSampled => Unit, executors: () => Int): Unit =
     SparkRpc.serve(
       environment,
-      Name,
+      ServiceNames.Status,
       (request, _) => {
         post(sampled(Wire.decode[ExecutorReport](request)))
         Wire.encode[Long](pauseMillis(executors()))

@@ -9,8 +9,6 @@ import org.apache.parquet.schema.{MessageType, Type}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport
 import org.apache.spark.sql.types.StructType
 
-import io.oap.spark.read.FileCalendar
-
 /**
  * A column of the read schema as it lies in one file, where its chunks can have the vector form.
  *
@@ -33,11 +31,13 @@ private[spark] object FlatColumn {
    * The columns of a read schema that a file has, flat, in the order of the schema. Which column of
    * the file a name or field id means is Spark's to say; where Spark would fail, there are none,
    * and its own reader is left to fail.
+   *
+   * @param calendar how dates and timestamps of the file are turned into Spark's, as text
    */
   def of(
       file: MessageType,
       schema: StructType,
-      calendar: FileCalendar,
+      calendar: String,
       conf: Configuration): Seq[FlatColumn] = {
     val leaves = file.getColumns.asScala.zipWithIndex.collect {
       case (leaf, ordinal) if leaf.getPath.length == 1 => leaf.getPath.head -> ordinal

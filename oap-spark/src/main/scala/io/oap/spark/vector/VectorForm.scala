@@ -19,7 +19,6 @@ import org.apache.spark.sql.catalyst.types.{
 import org.apache.spark.sql.types._
 
 import io.oap.cache.vector.VectorKind
-import io.oap.spark.read.FileCalendar
 
 /**
  * How values of a Spark type lie in a vector chunk.
@@ -37,10 +36,12 @@ private[spark] final case class VectorForm(dataType: DataType, kind: VectorKind)
    * The number that stands in the key of such a chunk for everything that its values depend on
    * besides the bytes in the file: the type asked for and, of dates and timestamps, how a file's
    * calendar is turned into Spark's.
+   *
+   * @param calendar all that the turning depends on, as text
    */
-  def representation(calendar: FileCalendar): Long = {
+  def representation(calendar: String): Long = {
     val depends = dataType match {
-      case DateType | TimestampType | TimestampNTZType => s"${dataType.json} ${calendar.text}"
+      case DateType | TimestampType | TimestampNTZType => s"${dataType.json} ${calendar}"
       case _ => dataType.json
     }
     val hash = Hashing.sha256().hashString(s"vector 1 $depends", UTF_8).asLong()

@@ -181,7 +181,7 @@ class ForeignFilesSuite extends CacheSuite {
     val keys =
       try for (zone <- Seq("UTC", "Asia/Tokyo", "UTC")) yield {
         TimeZone.setDefault(TimeZone.getTimeZone(zone))
-        form.representation(FileCalendar(silent, silent, None))
+        form.representation(FileCalendar(silent, silent, None).text)
       }
       finally TimeZone.setDefault(here)
     assert(keys.distinct.size === 2 && keys.head === keys.last)

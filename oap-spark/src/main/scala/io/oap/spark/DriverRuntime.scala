@@ -1,0 +1,25 @@
+package io.oap.spark
+
+import org.apache.spark.{SparkContext, SparkEnv}
+
+import io.oap.spark.internals.{PerApplication, SparkInternals, SparkUi}
+import io.oap.spark.scan.ScanHistory
+import io.oap.spark.status.{CacheMetrics, CacheStatus}
+import io.oap.spark.status.CacheStatus.orWithout
+import io.oap.spark.ui.CacheTab
+
+/** Starts what watches the column cache of an application, in its driver. Thread-safe. */
+private object DriverRuntime {
+  private val all = new PerApplication(begin)
+
+  /** Begins with the first call for an application; later ones do nothing. */
+  def start(context: SparkContext): Unit = all.of(context)
+
+  private def begin(context: SparkContext): CacheStatus = {
+    val status = CacheStatus.of(context)
+    context.addSparkListener(new ScanHistory(SparkInternals.post(context, _)))
+    orWithout("tab")(SparkUi.attach(context, CacheTab.of(context, () => status.snapshot())))
+    orWithout("metrics")(CacheMetrics.add(SparkEnv.get, () => status.totals))
+    status
+  }
+}
