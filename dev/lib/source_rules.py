@@ -7,6 +7,7 @@ Prints one line per offence, as file:line: what; exits with 1 when there is any.
     or function at most 50
   - the first comment of a file says what the thing is
   - nothing is left to do, no package of ours lies in org.apache, no path is one machine's own
+  - a doc comment stands alone: it does not begin with "The same", "That of" or "Those"
 """
 
 import re
@@ -21,6 +22,7 @@ BRACES = {".java", ".scala", ".c", ".h"}
 SOURCES = BRACES | {".py", ".sh"}
 
 LEFT_TO_DO = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b")
+LEANS_ON_ANOTHER = re.compile(r"/\*\*?\s+(?:\*\s+)?(?:The same|That of|Those)\b")
 FOREIGN_PACKAGE = re.compile(r"^\s*package\s+org\.apache\b")
 # The template of a name that is made up at run time is no path of a machine.
 MACHINE_PATH = re.compile(r"""(^|[\s"'`=(,])/(home|root|Users|work|tmp(?!/[\w.-]*XXXXXX))/\w""")
@@ -103,6 +105,8 @@ def offences(path, text, may_be_long):
     if not says_what_it_is(path, text):
         yield 1, "no comment at the top that says what this is"
     if path.suffix in BRACES:
+        for comment in LEANS_ON_ANOTHER.finditer(text):
+            yield text.count("\n", 0, comment.start()) + 1, "comment leans on another one: say what this is"
         for line, name, length in long_methods(blank_out(text), path.suffix):
             yield line, f"{name} has {length} lines, at most {METHOD_LINES} are allowed"
 

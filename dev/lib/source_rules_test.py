@@ -54,6 +54,14 @@ class SourceRulesTest(unittest.TestCase):
         self.assertEqual([(1, "401")], found(C, text))
         self.assertEqual([], found(C, text, {str(C): "a reason"}))
 
+    def test_comment_that_leans_on_another_is_found(self):
+        text = DOCUMENTED + "class A {\n  /** The same for B. */\n  int b;\n  /**\n   * Those of C.\n   */\n  int c;\n}\n"
+        self.assertEqual([(3, "comment"), (5, "comment")], found(JAVA, text))
+
+    def test_comment_with_such_words_further_on_passes(self):
+        text = DOCUMENTED + "class A {\n  /**\n   * Chunks of B.\n   * Those of C stay.\n   */\n  int b;\n}\n"
+        self.assertEqual([], found(JAVA, text))
+
     def test_exception_needs_a_reason(self):
         self.assertEqual({"a/a.c": "generated"}, exceptions("# x\na/a.c generated\n"))
         with self.assertRaises(SystemExit):

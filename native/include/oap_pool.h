@@ -176,8 +176,8 @@ int oap_pool_resize(oap_pool *pool, uint64_t capacity);
  * disk has lost writes. */
 int oap_pool_reserve(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chunk *out);
 
-/* The same in room that is free, wherever it lies: nothing is ever evicted for it. ENOSPC also: not
- * so much is free in so few pieces. */
+/* Gets memory that is free, wherever it lies: nothing is ever evicted for it. Errors are those of
+ * oap_pool_reserve; ENOSPC also: not so much is free in so few pieces. */
 int oap_pool_reserve_free(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chunk *out);
 
 /* Copies a reserved chunk's bytes into its pieces, past the processor's caches where that is

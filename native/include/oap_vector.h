@@ -72,13 +72,13 @@ int oap_vector_encoder_open(enum oap_kind kind, oap_vector_encoder **out);
 int oap_vector_encoder_add(oap_vector_encoder *encoder, const void *values, const uint8_t *nulls,
                            uint32_t rows);
 
-/* The same for BYTES: row i is lengths[i] bytes at address addresses[i]; neither matters at a null
- * row, nor the address of an empty value. EFBIG also: a zone of more than 1 GiB. EINVAL also: a
- * negative length. After an error of either function the encoder can only be closed. */
+/* Adds a zone of BYTES: row i is lengths[i] bytes at address addresses[i]; neither matters at a
+ * null row, nor the address of an empty value. EFBIG also: a zone of more than 1 GiB. EINVAL also:
+ * a negative length. After an error of either function the encoder can only be closed. */
 int oap_vector_encoder_add_bytes(oap_vector_encoder *encoder, const int64_t *addresses,
                                  const int32_t *lengths, const uint8_t *nulls, uint32_t rows);
 
-/* The same, of any kind, for a column that was decoded from a dictionary: by the numbers of its
+/* Adds a zone of any kind, for a column that was decoded from a dictionary: by the numbers of its
  * entries, so that nothing has to be looked up row by row before. The number at a null row does not
  * matter. Returns 1, and then nothing was added, when the value of an entry is not known: then the
  * zone is added by values, and the encoder learns from it. Errors as above. */
@@ -155,7 +155,7 @@ int oap_vector_zone(const oap_vector *vector, uint32_t zone, oap_zone *out);
 int oap_vector_unpack(oap_vector *vector, uint32_t zone, const uint16_t *rows, uint32_t count,
                       void *values, uint8_t *nulls);
 
-/* The same for BYTES: addresses and lengths of the values, which lie in the pieces, or in memory of
+/* Unpacks BYTES: addresses and lengths of the values, which lie in the pieces, or in memory of
  * this reader where they cross from one piece to the next; they are good until it is closed and the
  * chunk unpinned. A null row has some address and some length, which may be read. */
 int oap_vector_unpack_bytes(oap_vector *vector, uint32_t zone, const uint16_t *rows, uint32_t count,

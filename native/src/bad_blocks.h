@@ -19,14 +19,15 @@ typedef struct oap_bad_blocks {
   } range[OAP_MOST_BAD_RANGES]; /* in order */
 } oap_bad_blocks;
 
-/* Those of the device that a file's file system lies on. None where the kernel lists none. */
+/* Lists those of the device that a file's file system lies on: none where the kernel lists none. */
 void oap_bad_blocks_under_file(int file, oap_bad_blocks *bad);
 
 /* Whether a range of that file, which has blocks, lies on one. 0 or -errno. */
 int oap_bad_blocks_touch(const oap_bad_blocks *bad, int file, uint64_t offset, uint64_t bytes,
                          bool *touch);
 
-/* Those of a DAX device. 0; -EIO: there are some, but the kernel does not tell this user where. */
+/* Lists those of a DAX device. 0; -EIO: there are some, but the kernel does not tell this user
+ * where. */
 int oap_bad_blocks_of_device(dev_t device, oap_bad_blocks *bad);
 
 /* A number in a file of the kernel's; false where there is none. */

@@ -69,8 +69,8 @@ void oap_order_prefetch(const oap_order *order, uint64_t hash);
 /* A chunk has been reserved: hands it to the policy. */
 void oap_order_insert(oap_order *order, uint32_t slot);
 
-/* The same for one that takes the place of another, whose standing it gets. Nobody has asked for it
- * once more than for that one. */
+/* Hands a chunk to the policy that takes the place of another, whose standing it gets: nobody has
+ * asked for it once more than for that one. */
 void oap_order_insert_like(oap_order *order, uint32_t slot, uint32_t other);
 
 /* The next victim, claimed and off its queue; 0: there is none. */
@@ -79,7 +79,7 @@ uint32_t oap_order_evict(oap_order *order);
 /* Claims this one, if it can be evicted, and takes it off its queue. */
 bool oap_order_evict_this(oap_order *order, uint32_t slot);
 
-/* The same, if it would be a victim before long. */
+/* Claims this one, if it would be a victim before long. */
 bool oap_order_evict_old(oap_order *order, uint32_t slot);
 
 /* Takes a slot off whatever queue it stands in. */

@@ -23,7 +23,8 @@
 uint32_t oap_room_take(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MAX_PIECES],
                        uint32_t *pieces);
 
-/* The same of what is free; 0: there is not so much, in so few pieces. Nothing is evicted. */
+/* Takes a slot and extents that are free; 0: there is not so much, in so few pieces. Nothing is
+ * evicted. */
 uint32_t oap_room_take_free(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MAX_PIECES],
                             uint32_t *pieces);
 

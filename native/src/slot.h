@@ -122,7 +122,7 @@ static inline uint64_t oap_file_hash(uint64_t high, uint64_t low) {
   return oap_mix(high ^ oap_mix(low + UINT64_C(0x9e3779b97f4a7c15)));
 }
 
-/* The same for all representations of a chunk: the policy counts what is asked for, however it is
+/* Equal for all representations of a chunk: the policy counts what is asked for, however it is
  * represented, and a chunk hardly ever has two at a time. */
 static inline uint64_t oap_key_hash(const uint64_t key[4]) {
   return oap_mix(oap_file_hash(key[0], key[1]) ^ key[2]);

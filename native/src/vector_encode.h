@@ -47,7 +47,7 @@ vector_choice vector_choose(const vector_kernels *kernels, const vector_rows *ro
 int vector_encode(const vector_kernels *kernels, vector_built *zone, vector_rows *rows,
                   const vector_choice *choice);
 
-/* The same for codes, which stand in rows->code. */
+/* Choose and encode for codes, which stand in rows->code. */
 vector_choice vector_choose_codes(const vector_rows *rows);
 int vector_encode_codes(const vector_kernels *kernels, vector_built *zone, vector_rows *rows,
                         const vector_choice *choice);

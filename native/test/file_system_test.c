@@ -258,7 +258,8 @@ static void unpinned_while_it_grows(void) {
   close_pool(pool);
 }
 
-/* The same while it shrinks, between what is before the chunk and what is behind it. */
+/* The last pin goes while the pool shrinks, between what is before the chunk and what is behind it.
+ */
 static void unpinned_while_it_shrinks(void) {
   oap_pool *pool = open_full_file();
   unpin_from = pool;

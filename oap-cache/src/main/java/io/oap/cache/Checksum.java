@@ -15,14 +15,14 @@ final class Checksum {
 
   private Checksum() {}
 
-  /** That of bytes between position and limit, which stay where they are. */
+  /** Computes the checksum of the bytes between position and limit, which stay where they are. */
   static long of(ByteBuffer bytes) {
     CRC32C crc = new CRC32C();
     crc.update(bytes.duplicate());
     return crc.getValue() | IS_SET;
   }
 
-  /** That of the bytes that were written into a reservation. */
+  /** Computes the checksum of the bytes that were written into a reservation. */
   static long of(Reservation room) {
     return of(room.pieces(), room::piece);
   }

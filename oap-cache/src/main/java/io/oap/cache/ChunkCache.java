@@ -111,14 +111,14 @@ public final class ChunkCache {
   }
 
   /**
-   * The same cache for readers whose chunks belong elsewhere: they hit what is there, and put what
-   * they load into room that is free, but nothing leaves the pool for them.
+   * Returns this cache for readers whose chunks belong elsewhere: they hit what is there, and put
+   * what they load into room that is free, but nothing leaves the pool for them.
    */
   ChunkCache forGuests() {
     return new ChunkCache(this, false, null);
   }
 
-  /** The same cache for readers that keep these chunks when they come upon them. */
+  /** This cache for readers that keep these chunks when they come upon them. */
   ChunkCache keeping(Predicate<ChunkKey> chunks) {
     return new ChunkCache(this, displaces, chunks);
   }
@@ -237,15 +237,15 @@ public final class ChunkCache {
   }
 
   /**
-   * The same of a chunk that was not admitted: for want of free room, which another capacity may
-   * have, or by its table's quota, which is the same for all.
+   * Tells the model of a chunk that was not admitted: for want of free room, which another capacity
+   * may have, or by its table's quota, which is the same for all.
    */
   void refused(ChunkKey key, long bytes) {
     tell(key, bytes, bytes, false, displaces ? Admission.NEVER : Admission.INTO_FREE_ROOM);
   }
 
   /**
-   * The same, when some pages were wanted only: from the pool, or read around it.
+   * Tells the model of a get of some pages only, from the pool or read around it.
    *
    * @param wanted length of those pages
    */
@@ -278,7 +278,7 @@ public final class ChunkCache {
     return limits.admit(key, bytes, displaces);
   }
 
-  /** The same for a chunk that takes the place of another one. */
+  /** Whether a chunk may take the place of another one; see above for what must follow. */
   boolean admits(ChunkKey key, ChunkKey insteadOf, long bytes) {
     return limits.admit(key, insteadOf, bytes, displaces);
   }
@@ -368,7 +368,7 @@ public final class ChunkCache {
     }
   }
 
-  /** The same for an encoded chunk. One of another length cannot be right, and is dropped. */
+  /** Pins an encoded chunk, or returns null. One of another length is wrong, and is dropped. */
   Pin pin(ChunkRequest chunk) {
     Pin pin = pin(chunk.key());
     if (pin != null && pin.bytes() != chunk.length()) {

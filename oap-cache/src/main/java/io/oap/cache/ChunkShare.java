@@ -208,7 +208,7 @@ final class ChunkShare {
     return true;
   }
 
-  /** The same after {@link #replace}: the other chunk, if the pool still holds it, counts again. */
+  /** Takes back {@link #replace}: the other chunk, if the pool still holds it, counts again. */
   void abandon(ChunkKey key, ChunkKey insteadOf, long length) {
     change(
         () -> {

@@ -93,13 +93,15 @@ public final class ColumnCache implements AutoCloseable {
     return model == null ? null : model.estimates();
   }
 
-  /** The same cache for readers whose chunks belong elsewhere: nothing leaves the pool for them. */
+  /**
+   * Returns this cache for readers whose chunks belong elsewhere: nothing leaves the pool for them.
+   */
   public ColumnCache forGuests() {
     return new ColumnCache(this, chunks.forGuests());
   }
 
   /**
-   * The same cache for readers of pinned columns: chunks that they load or find are kept.
+   * Returns this cache for readers of pinned columns: chunks that they load or find are kept.
    *
    * @param column whether chunks of a top-level column of this name are to be kept
    */

@@ -9,7 +9,7 @@ public enum MissCause {
   COLD(true),
   /** It was held, and has left: for others, for its own vector chunk, or with a smaller pool. */
   EVICTED(true),
-  /** The same column of an earlier version of the file was held: the file was written again. */
+  /** An earlier version of the file was held in this column: the file was written again. */
   CHANGED_FILE(true),
   /**
    * The chunk belongs to another executor, and there is no room here that nothing else has; or its

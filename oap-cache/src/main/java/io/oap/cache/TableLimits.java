@@ -247,7 +247,7 @@ final class TableLimits {
     return quota == null || quota.enter(key, length, displaces);
   }
 
-  /** The same for a chunk that is to take the place of another one. */
+  /** Admits a chunk that is to take the place of another one. */
   boolean admit(ChunkKey key, ChunkKey insteadOf, long length, boolean displaces) {
     ChunkShare quota = of(key).quota();
     return quota == null || quota.replace(insteadOf, key, length, displaces);
@@ -286,7 +286,9 @@ final class TableLimits {
     }
   }
 
-  /** The same for a chunk that was to take the place of another one, of that length. */
+  /**
+   * Takes back the admission of a chunk that was to take the place of another one, of that length.
+   */
   void abandon(ChunkKey key, ChunkKey insteadOf, long length) {
     ChunkShare quota = of(key).quota();
     if (quota != null) {

@@ -52,7 +52,7 @@ public final class VectorChunks {
     this.refused = refused;
   }
 
-  /** The same for readers of that kind. */
+  /** Returns these vector chunks for readers of another kind. */
   VectorChunks with(ChunkCache others) {
     return new VectorChunks(pool, others, open, refused);
   }

@@ -33,7 +33,7 @@ final case class ChunkInPool(key: String, path: String, column: String)
 
 object HeldByExecutor {
 
-  /** That of this process: nothing of no capacity, before a task has opened the cache. */
+  /** Describes this process: an empty pool without capacity before a task has opened the cache. */
   private[spark] def here(): HeldByExecutor = {
     val cache = ExecutorCache.ifOpened.flatMap(_.toOption)
     val stats = cache.map(_.poolStats)

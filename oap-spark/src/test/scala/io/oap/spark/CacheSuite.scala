@@ -117,7 +117,7 @@ abstract class CacheSuite extends AnyFunSuite with BeforeAndAfterAll with Adapti
     }
 
   /**
-   * The same, for a query that must be served from the pool alone when it is warm.
+   * Asserts equal rows of a query that must be served from the pool alone when it is warm.
    *
    * @param mayBeEmpty whether it may need no column chunk at all
    */

@@ -45,10 +45,10 @@ object WatchedFileSystem {
   /** Called with the path before each opening, on the thread that opens. */
   @volatile var beforeOpen: Path => Unit = _ => ()
 
-  /** The same for each read. */
+  /** Called with the path before each read, on the thread that reads. */
   @volatile var beforeRead: Path => Unit = _ => ()
 
-  /** The same for each listing of a folder, on the thread that lists. */
+  /** Called with the path before each listing of a folder, on the thread that lists. */
   @volatile var beforeList: Path => Unit = _ => ()
 
   /** Runs the body with something to happen before each read. */
@@ -58,14 +58,14 @@ object WatchedFileSystem {
     finally beforeRead = _ => ()
   }
 
-  /** The same for openings. */
+  /** Runs the body with something to happen before each opening. */
   def beforeOpens[T](action: Path => Unit)(body: => T): T = {
     beforeOpen = action
     try body
     finally beforeOpen = _ => ()
   }
 
-  /** The same for listings. */
+  /** Runs the body with something to happen before each listing. */
   def beforeLists[T](action: Path => Unit)(body: => T): T = {
     beforeList = action
     try body

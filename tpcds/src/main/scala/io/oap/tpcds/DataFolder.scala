@@ -57,7 +57,7 @@ final class DataFolder(root: String, val scale: Double) {
       progress: Progress): Unit = complete(spark, tables, partitioned, layout(spark), progress)
 
   /**
-   * The same, with files that are written in a certain way.
+   * Completes the tables with files that are written in a certain way.
    *
    * @throws java.io.IOException also when the folder has tables in another layout
    */

@@ -35,7 +35,7 @@ object Queries {
     finally stream.close()
   }
 
-  /** Those of the tables that these queries name. */
+  /** Finds the tables that these queries name. */
   def tables(queries: Seq[String]): Seq[TpcdsTable] = {
     val words = queries.flatMap(name => text(name).toLowerCase.split("[^a-z_0-9]+")).toSet
     TpcdsTable.All.filter(table => words.contains(table.name))

@@ -82,7 +82,7 @@ final class CachedFooter {
   }
 
   /**
-   * The same row group with its columns in descending order of position. Parquet's reader joins
+   * Returns a row group with its columns in descending order of position. Parquet's reader joins
    * neighbouring columns to one range only when they come in ascending order; this way every range
    * it asks for is one column chunk or a part of one.
    */

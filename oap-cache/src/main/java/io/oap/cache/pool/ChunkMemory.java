@@ -30,7 +30,7 @@ final class ChunkMemory {
   /** Where native code writes. */
   final long address = NativePool.address(memory);
 
-  /** That of the calling thread. */
+  /** Returns the memory of the calling thread. */
   static ChunkMemory ofThread() {
     return OF_THREAD.get();
   }

@@ -49,7 +49,7 @@ abstract class HeldChunk {
     }
   }
 
-  /** The same chunk, held on. */
+  /** Makes a second handle to a held chunk. */
   HeldChunk(HeldChunk other) {
     pool = other.pool;
     slotAndGeneration = other.slotAndGeneration;

@@ -4,11 +4,11 @@ package io.oap.cache.pool;
 public enum Medium {
   /** Anonymous memory, in huge pages where there are any. */
   DRAM("anonymous memory"),
-  /** The same on given memory nodes: CXL, HBM, persistent memory as system-ram. */
+  /** Memory on given memory nodes: CXL, HBM, persistent memory as system-ram. */
   NODE("memory of nodes"),
   /** An unnamed file in each directory, all its space reserved at open. */
   FILE("a file in"),
-  /** The same on a file system that maps persistent memory directly (mounted with dax). */
+  /** Files on a file system that maps persistent memory directly (mounted with dax). */
   FSDAX("a file on the DAX file system of"),
   /** Each character device, /dev/daxX.Y. */
   DEVDAX("the DAX device");

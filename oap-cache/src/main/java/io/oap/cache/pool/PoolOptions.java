@@ -91,25 +91,25 @@ public record PoolOptions(
         capacityBytes, Medium.NODE, List.of(), nodes, interleaved, false, false, null, 0);
   }
 
-  /** The same, touched in the background. */
+  /** Returns these options, with memory that is touched in the background. */
   public PoolOptions withPrefault() {
     return new PoolOptions(
         capacityBytes, medium, paths, nodes, interleaved, true, erased, policy, shards);
   }
 
-  /** The same, leaving nothing on its devices. */
+  /** Returns these options, for a pool that leaves nothing on its devices. */
   public PoolOptions withErasure() {
     return new PoolOptions(
         capacityBytes, medium, paths, nodes, interleaved, prefaulted, true, policy, shards);
   }
 
-  /** The same with another policy. */
+  /** Returns these options with another policy. */
   public PoolOptions withPolicy(String name) {
     return new PoolOptions(
         capacityBytes, medium, paths, nodes, interleaved, prefaulted, erased, name, shards);
   }
 
-  /** The same with so many shards. */
+  /** Returns these options with so many shards. */
   public PoolOptions withShards(int count) {
     return new PoolOptions(
         capacityBytes, medium, paths, nodes, interleaved, prefaulted, erased, policy, count);

@@ -151,7 +151,7 @@ public final class VectorChunk implements AutoCloseable {
   }
 
   /**
-   * The same for {@link VectorKind#BYTES}: where the values lie. They are good until this is
+   * Unpacks {@link VectorKind#BYTES}: tells where the values lie. They are good until this is
    * closed, or longer, see {@link #closeAfter}; what an address of a null row points to may be
    * read.
    *
@@ -179,7 +179,7 @@ public final class VectorChunk implements AutoCloseable {
     VectorException.check(NativeVector.dictionary(open(), values));
   }
 
-  /** The same for {@link VectorKind#BYTES}, as {@link #unpackBytes} does. */
+  /** Gives the entries of a {@link VectorKind#BYTES} dictionary, as {@link #unpackBytes} does. */
   public void dictionaryBytes(long addresses, long lengths) {
     VectorException.check(NativeVector.dictionaryBytes(open(), addresses, lengths));
   }
@@ -229,16 +229,16 @@ public final class VectorChunk implements AutoCloseable {
     return VectorException.check(found);
   }
 
-  /** Those between two values, both included; none when low is above high. */
+  /** Selects rows between two values, both included; none when low is above high. */
   public int selectRange(int zone, long low, long high, long selection, int count, long out) {
     return VectorException.check(
         NativeVector.selectRange(open(zone), zone, low, high, selection, count, out));
   }
 
   /**
-   * Those of a floating-point zone in a range, in Spark's order: NaN is the greatest value and
-   * equals itself, -0.0 equals 0.0. So everything is from negative infinity to NaN, and {@code x >
-   * 1} is from 1, open, to NaN. Bounds of a float column are given as doubles.
+   * Selects rows of a floating-point zone in a range, in Spark's order: NaN is the greatest value
+   * and equals itself, -0.0 equals 0.0. So everything is from negative infinity to NaN, and {@code
+   * x > 1} is from 1, open, to NaN. Bounds of a float column are given as doubles.
    */
   public int selectDoubles(
       int zone,
@@ -255,7 +255,7 @@ public final class VectorChunk implements AutoCloseable {
   }
 
   /**
-   * Those whose dictionary entry matches, where {@link #hasCodes}; any kind.
+   * Selects rows whose dictionary entry matches, where {@link #hasCodes}; any kind.
    *
    * @param matches address of a byte per entry of the dictionary, not 0 where it matches
    */
@@ -264,7 +264,7 @@ public final class VectorChunk implements AutoCloseable {
         NativeVector.selectCodes(open(zone), zone, matches, selection, count, out));
   }
 
-  /** Those that are null, or those that are not; any kind. */
+  /** Selects rows that are null, or rows that are not; any kind. */
   public int selectNull(int zone, boolean isNull, long selection, int count, long out) {
     return VectorException.check(
         NativeVector.selectNull(open(zone), zone, isNull, selection, count, out));

@@ -58,7 +58,7 @@ public final class VectorEncoder implements AutoCloseable {
   }
 
   /**
-   * The same for {@link VectorKind#BYTES}.
+   * Adds a zone of {@link VectorKind#BYTES}.
    *
    * @param addresses address of 8 bytes per row: where its value begins
    * @param lengths address of 4 bytes per row: how many bytes it has. Neither matters for a row

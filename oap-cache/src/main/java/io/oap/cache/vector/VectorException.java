@@ -52,7 +52,7 @@ public final class VectorException extends RuntimeException {
     return result;
   }
 
-  /** The same for a length or an address. */
+  /** Returns a length or an address, unless it is an error. */
   static long check(long result) {
     if (result < 0) {
       throw of((int) -result);

@@ -58,7 +58,7 @@ public record CacheSnapshot(
       long evictions,
       ReaderTotals readers) {
 
-    /** That of one executor. */
+    /** Makes the sample of one executor. */
     public static Sample of(long atMillis, ExecutorReport report) {
       PoolReport pool = report.pool();
       return pool == null

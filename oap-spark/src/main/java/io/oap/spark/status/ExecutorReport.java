@@ -22,7 +22,7 @@ public record ExecutorReport(
   public static final String OFF = "off";
   public static final String UNREACHED = "not reached";
 
-  /** That of an executor of which nothing but its being there is known. */
+  /** Makes the report of an executor of which nothing is known but that it is there. */
   public static ExecutorReport without(String executor, String host, String state, String why) {
     return new ExecutorReport(executor, host, state, why, null, ReaderTotals.NONE);
   }

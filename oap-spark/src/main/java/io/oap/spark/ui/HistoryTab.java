@@ -1,5 +1,8 @@
 package io.oap.spark.ui;
 
+import io.oap.spark.internals.SparkUi;
+import io.oap.spark.status.CacheSnapshot;
+import io.oap.spark.status.SnapshotListener;
 import java.util.List;
 import java.util.NoSuchElementException;
 import org.apache.spark.SparkConf;
@@ -12,9 +15,6 @@ import org.slf4j.LoggerFactory;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.BoxedUnit;
-import io.oap.spark.internals.SparkUi;
-import io.oap.spark.status.CacheSnapshot;
-import io.oap.spark.status.SnapshotListener;
 
 /**
  * The tab in Spark's History Server, which finds this class through META-INF/services when our jar

@@ -52,7 +52,7 @@ private[spark] final class CachedShares(columns: Seq[String], isCaseSensitive: B
 
 private[spark] object CachedShares {
 
-  /** Those of files, as the Directory knows it. */
+  /** Computes the shares of some files, as the Directory knows them. */
   def of(
       directory: Directory,
       files: Seq[FileStatus],

@@ -60,7 +60,7 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
     forget(id).foreach(executor => losses.lost(executor.capacityBytes))
   }
 
-  /** The same for an executor that was given up on purpose: nothing takes its place. */
+  /** Forgets what an executor held that was given up on purpose: nothing takes its place. */
   def executorReleased(id: String): Unit = synchronized(forget(id): Unit)
 
   private def forget(id: String): Option[KnownExecutor] = {

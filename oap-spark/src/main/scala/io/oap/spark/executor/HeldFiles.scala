@@ -4,9 +4,9 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.fs.FileStatus
 
+import io.oap.cache.{ColumnCache, KeptChunks}
 import io.oap.cache.parquet.KnownFiles.KnownFile
 import io.oap.cache.pool.PoolSnapshot.HeldKey
-import io.oap.cache.{ColumnCache, KeptChunks}
 import io.oap.common.ChunkKey
 
 /**

@@ -10,7 +10,14 @@ import org.apache.spark.SparkEnv
 import org.apache.spark.internal.Logging
 
 import io.oap.cache.ColumnCache
-import io.oap.spark.rpc.{ReportingThread, ResidencyDelta, ResidencyReply, ServiceNames, SparkRpc, Wire}
+import io.oap.spark.rpc.{
+  ReportingThread,
+  ResidencyDelta,
+  ResidencyReply,
+  ServiceNames,
+  SparkRpc,
+  Wire
+}
 
 /**
  * Keeps the driver informed of what this executor's pool holds, from a thread of its own.

@@ -10,8 +10,8 @@ import org.apache.spark.SparkEnv
 
 import io.oap.cache.ColumnCache
 import io.oap.cache.pool.NativeLibrary
-import io.oap.spark.status.CacheSnapshot.Sample
 import io.oap.spark.status.{ExecutorReport, PoolReport, ReaderTotals}
+import io.oap.spark.status.CacheSnapshot.Sample
 
 /** What the column cache of this process is and has done. */
 private[spark] object ThisExecutor {

@@ -2,8 +2,8 @@ package io.oap.spark.filter
 
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-import io.oap.cache.vector.{VectorChunk, ZoneDecision}
 import io.oap.cache.{CacheCounters, HeldVector}
+import io.oap.cache.vector.{VectorChunk, ZoneDecision}
 import io.oap.spark.vector.RowSelection
 
 /**

@@ -12,7 +12,7 @@ import org.apache.spark.SparkContext
 private[spark] final class PerApplication[A <: AnyRef](make: SparkContext => A) {
   private val all = new MapMaker().weakKeys().makeMap[SparkContext, A]()
 
-  /** That of this application; it begins with the first call. */
+  /** Returns the one of this application; it is made at the first call. */
   def of(context: SparkContext): A = {
     val known = all.get(context)
     if (known != null) known else synchronized(all.computeIfAbsent(context, make(_)))

@@ -27,7 +27,14 @@ import io.oap.common.OapConfig
 import io.oap.spark.directory.Cluster
 import io.oap.spark.internals.{ConfigKeys, SparkInternals}
 import io.oap.spark.scan.{CachedParquetTable, CatalogPartitions, V1Statistics}
-import io.oap.spark.table.{LimitedTables, PinnedColumns, PinnedTables, TableChoice, TableRules, TablesRead}
+import io.oap.spark.table.{
+  LimitedTables,
+  PinnedColumns,
+  PinnedTables,
+  TableChoice,
+  TableRules,
+  TablesRead
+}
 
 /**
  * Turns the Parquet relations of a plan into relations whose scan reads through the column cache.

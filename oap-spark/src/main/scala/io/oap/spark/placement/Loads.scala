@@ -196,10 +196,10 @@ private object Loads {
   /** Work of one executor, as a multiple of the mean, beyond which it gets no more cold pieces. */
   private val BoundOfCold = 1.1
 
-  /** The same where its pool has room and those of the others have not. */
+  /** Bound for a pool that has room while the other pools have none, as a multiple of the mean work. */
   private val BoundOfRoom = 3.0
 
-  /** The same for pieces that it holds: moving these costs loading them again. */
+  /** Bound for pieces that the executor holds; to move these costs loading them again. */
   private val BoundOfHeld = 1.5
 
   /**

@@ -7,8 +7,8 @@ import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionRea
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 
-import io.oap.cache.vector.{Scratch, VectorChunk}
 import io.oap.cache.{CacheCounters, ColumnCache, VectorChunks}
+import io.oap.cache.vector.{Scratch, VectorChunk}
 import io.oap.common.ChunkKey
 import io.oap.spark.filter.{PreparedFilters, SentFilters, TaskFilter}
 import io.oap.spark.vector.{RowSelection, ScanVector, ZoneCopy}

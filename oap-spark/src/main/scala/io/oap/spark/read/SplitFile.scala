@@ -55,7 +55,7 @@ private[spark] final class SplitFile(
 
   val calendar: FileCalendar = FileCalendar.of(metaData, settings, hadoopConf)
 
-  /** Those of the split's row groups in which a row may have a join key that Spark has sent. */
+  /** Finds the row groups of the split in which a row may have a join key that Spark has sent. */
   val rowGroups: Seq[RowGroup] = {
     val all = cached.rowGroups(file.start, file.length).asScala.toSeq
     val kept = withCandidates(all, runtimeFilters)
@@ -64,7 +64,7 @@ private[spark] final class SplitFile(
   }
 
   /**
-   * Those of the row groups that hold a candidate for filters of the query, by their statistics; all
+   * Finds the row groups that hold a candidate for filters of the query, by their statistics; all
    * where the reader's options say that statistics are not to be used, as they may be wrong.
    */
   def withCandidates(from: Seq[RowGroup], filters: Array[Filter]): Seq[RowGroup] =

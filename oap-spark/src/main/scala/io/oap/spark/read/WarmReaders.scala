@@ -11,8 +11,8 @@ import org.apache.spark.sql.execution.datasources.v2.FilePartitionReader
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.oap.cache.parquet.CachedParquetFile.RowGroup
 import io.oap.cache.{CacheCounters, ChunkRequest, ColumnCache, MissCause}
+import io.oap.cache.parquet.CachedParquetFile.RowGroup
 import io.oap.common.ChunkKey
 import io.oap.spark.executor.ExecutorCache
 import io.oap.spark.table.TableRules

@@ -35,7 +35,14 @@ import io.oap.spark.directory.Cluster
 import io.oap.spark.filter.{RowFilter, SentFilters}
 import io.oap.spark.internals.SparkInternals
 import io.oap.spark.placement.PlacementRules
-import io.oap.spark.read.{CachedParquetReaderFactory, JoinedConditions, JoinedPartition, PlannedConditions, ScanConditions, ScanMetrics}
+import io.oap.spark.read.{
+  CachedParquetReaderFactory,
+  JoinedConditions,
+  JoinedPartition,
+  PlannedConditions,
+  ScanConditions,
+  ScanMetrics
+}
 import io.oap.spark.table.TableRules
 
 /** Takes Spark's V2 push-down as Spark's own Parquet source does, and builds a cached scan. */
@@ -329,7 +336,7 @@ private[spark] object CachedParquetScan {
     }
 
   /**
-   * The same filter for all orders in which a condition can be written. Spark compares V2 scans by
+   * Gives one filter for all orders in which a condition can be written. Spark compares V2 scans by
    * it, to compute what is equal only once; V1 scans it compares by expressions, in whatever order.
    */
   def inOneOrder(filter: Filter): Filter = filter match {

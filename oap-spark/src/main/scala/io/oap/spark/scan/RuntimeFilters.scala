@@ -34,7 +34,7 @@ private[spark] final class RuntimeFilters(
   /** Whether there is a predicate that no row meets. */
   def matchNothing: Boolean = ins.exists { case (_, values) => values.forall(_.value() == null) }
 
-  /** Those on partition columns as the expressions that file listing takes. */
+  /** Gives the predicates on partition columns, as the expressions that file listing takes. */
   def onPartitions: Seq[Expression] = for {
     (name, values) <- ins
     column <- toAttributes(partitionSchema).find(a => resolver(a.name, name))
@@ -47,14 +47,14 @@ private[spark] final class RuntimeFilters(
 
   def isOnData: Boolean = onData.nonEmpty
 
-  /** Those on data columns as conditions on rows. */
+  /** Predicates on data columns, as conditions on rows. */
   val rows: Seq[RowFilter] = for {
     (field, In(_, values)) <- onData
     filter <- RowFilter.oneOf(field.name, field.dataType, values.map(_.value()))
   } yield filter
 
   /**
-   * Those on data columns as filters on the statistics of row groups. None on decimals: Parquet's
+   * Gives the predicates on data columns as filters on the statistics of row groups. None on decimals: Parquet's
    * filters cut a key to as many bytes as the file has, which may be fewer than the table says. None
    * on timestamps: several of a file in the old calendar may be one to Spark.
    */

@@ -26,7 +26,7 @@ private object FilePaths {
       table,
       FileChecks.lookingAt(table)(session.table(table).queryExecution.analyzed))
 
-  /** The same of a plan that reads a table of this name. */
+  /** Finds the folders and files that a plan reads, for a table of this name. */
   def ofPlan(session: SparkSession, table: String, analyzed: LogicalPlan): Seq[String] = {
     val roots = analyzed.collectLeaves().map(paths)
     if (roots.isEmpty || roots.exists(_.isEmpty)) {

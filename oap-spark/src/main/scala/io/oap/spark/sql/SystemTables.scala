@@ -19,7 +19,8 @@ private[spark] object SystemTables {
   /** How long a query waits for executors that are busy. */
   private val Patience = 10.seconds
 
-  def all: Seq[SystemTable[_]] = Seq(config, executors, AdviceTable.table, scans) ++ ResidencyTables.all
+  def all: Seq[SystemTable[_]] =
+    Seq(config, executors, AdviceTable.table, scans) ++ ResidencyTables.all
 
   /** One record for each key and the value that this session has for it. */
   private val config = new SystemTable[(ConfigEntry[_], String)](

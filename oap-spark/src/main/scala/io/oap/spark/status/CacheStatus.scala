@@ -44,7 +44,7 @@ private[spark] final class CacheStatus extends SnapshotListener {
 private[spark] object CacheStatus extends Logging {
   private val all = new PerApplication(begin)
 
-  /** That of a running application, from its driver; it begins with the first call. */
+  /** Returns the status of a running application, from its driver; it begins with the first call. */
   def of(context: SparkContext): CacheStatus = all.of(context)
 
   private def begin(context: SparkContext): CacheStatus = {

@@ -153,7 +153,7 @@ private[spark] object LimitedTables {
   private val all = new PerApplication(context =>
     new LimitedTables(SparkInternals.confOf(context).getOption))
 
-  /** Those of an application. */
+  /** Returns the ones of an application. */
   def of(context: SparkContext): LimitedTables = all.of(context)
 
   /** Name of the table's property. */

@@ -19,7 +19,7 @@ private[spark] final case class PinnedColumns(names: Option[Set[String]]) {
   def ++(that: PinnedColumns): PinnedColumns =
     PinnedColumns(for (some <- names; others <- that.names) yield some ++ others)
 
-  /** Those that are left without others; nothing when there are none. */
+  /** Removes other columns; returns nothing when none is left. */
   def without(others: PinnedColumns, all: Set[String]): Option[PinnedColumns] = {
     val left = others.names.fold(Set.empty[String])(names.getOrElse(all) -- _)
     if (left.isEmpty) None else Some(PinnedColumns(Some(left)))
@@ -66,6 +66,6 @@ private[spark] final class PinnedTables private () {
 private[spark] object PinnedTables {
   private val all = new PerApplication(_ => new PinnedTables)
 
-  /** Those of an application. */
+  /** Returns the ones of an application. */
   def of(context: SparkContext): PinnedTables = all.of(context)
 }

@@ -37,7 +37,7 @@ private[spark] final class CacheTab(
 private[spark] object CacheTab {
   val Prefix = "oap"
 
-  /** That of a running application. */
+  /** Makes the tab of a running application. */
   def of(context: SparkContext, snapshot: () => CacheSnapshot): CacheTab = new CacheTab(
     snapshot,
     Map("metrics" -> new PrometheusPage(context.applicationId, context.appName, snapshot)))

@@ -6,8 +6,8 @@ import scala.jdk.CollectionConverters._
 
 import jakarta.servlet.http.{HttpServlet, HttpServletRequest, HttpServletResponse}
 
-import io.oap.spark.status.CacheSnapshot.Sample
 import io.oap.spark.status.{CacheMetric, CacheMetrics, CacheSnapshot}
+import io.oap.spark.status.CacheSnapshot.Sample
 
 /**
  * The metrics of each executor for Prometheus, at `prometheus`, with the executor as a label. They

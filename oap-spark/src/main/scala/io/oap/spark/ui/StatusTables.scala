@@ -5,8 +5,8 @@ import java.util.{Comparator, Locale}
 import scala.jdk.CollectionConverters._
 import scala.xml.Node
 
-import io.oap.spark.status.CacheSnapshot._
 import io.oap.spark.status.{Advice, PoolReport, ReaderTotals, ScanReport}
+import io.oap.spark.status.CacheSnapshot._
 
 /** The tables of the tab, with the meaning of their columns. */
 private object StatusTables {

@@ -6,6 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.oap.cache.pool.CapacityEstimates;
+import io.oap.spark.status.CacheSnapshot;
+import io.oap.spark.status.ExecutorReport;
+import io.oap.spark.status.ExecutorSampled;
+import io.oap.spark.status.PoolReport;
+import io.oap.spark.status.ReaderTotals;
+import io.oap.spark.status.ScanEnded;
+import io.oap.spark.status.ScanReport;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
@@ -26,13 +33,6 @@ import org.junit.jupiter.api.Test;
 import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
-import io.oap.spark.status.CacheSnapshot;
-import io.oap.spark.status.ExecutorReport;
-import io.oap.spark.status.ExecutorSampled;
-import io.oap.spark.status.PoolReport;
-import io.oap.spark.status.ReaderTotals;
-import io.oap.spark.status.ScanEnded;
-import io.oap.spark.status.ScanReport;
 
 /** What the History Server makes of an event log: the events come out of it as they went in. */
 class HistoryTabTest {

@@ -9,8 +9,8 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.oap.cache.ColumnCache
-import io.oap.spark.executor.ExecutorCache
 import io.oap.spark.{CacheSuite, WatchedFileSystem}
+import io.oap.spark.executor.ExecutorCache
 
 /** Commands that remove files free their chunks, and only theirs. */
 class RemovedFilesSuite extends CacheSuite with Eventually {

@@ -2,9 +2,9 @@ package io.oap.spark.executor
 
 import scala.jdk.CollectionConverters._
 
-import io.oap.spark.rpc.ReleaseRowGroups
 import io.oap.cache.parquet.KnownFiles.KnownFile
 import io.oap.spark.CacheSuite
+import io.oap.spark.rpc.ReleaseRowGroups
 
 /** What an executor's cache does when the driver asks it to. */
 class ExecutorServiceSuite extends CacheSuite {

@@ -4,8 +4,8 @@ import org.apache.spark.SparkEnv
 import org.scalatest.concurrent.Eventually
 import org.scalatest.time.{Millis, Seconds, Span}
 
-import io.oap.spark.directory.Cluster
 import io.oap.spark.{CacheControl, CacheSuite}
+import io.oap.spark.directory.Cluster
 
 /**
  * What a pool holds, told to the driver over Spark's own connection. Driver and executor are one

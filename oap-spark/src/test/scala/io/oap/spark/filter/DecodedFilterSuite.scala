@@ -7,8 +7,8 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
 
 import io.oap.cache.CacheCounters
 import io.oap.cache.vector.Scratch
-import io.oap.spark.vector.RowSelection
 import io.oap.spark.{CacheControl, CacheSuite}
+import io.oap.spark.vector.RowSelection
 
 /** Conditions on rows that Spark's reader decodes, because there are no vector chunks of them. */
 class DecodedFilterSuite extends CacheSuite {

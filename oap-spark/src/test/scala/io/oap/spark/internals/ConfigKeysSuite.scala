@@ -7,8 +7,8 @@ import org.apache.spark.sql.{AnalysisException, SparkSession}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.oap.common.OapConfig
-import io.oap.spark.executor.MemoryCheck
 import io.oap.spark.{CacheSuite, LogLines, OapExtensions}
+import io.oap.spark.executor.MemoryCheck
 
 /** What an application is told of its settings when it starts. */
 class ConfigStartSuite extends AnyFunSuite {

@@ -15,7 +15,7 @@ class UnservedSuite extends CacheSuite {
 
   private def sql(text: String): DataFrame = spark.sql(text)
 
-  /** The same rows as alone, from Spark's own scans, without a look at the pool. */
+  /** Asserts the rows of Spark alone, from Spark's own scans, without a look at the pool. */
   private def assertUnserved(query: => DataFrame): SparkPlan = {
     val plan = executed(query)
     assert(cachedScans(plan).isEmpty, plan)

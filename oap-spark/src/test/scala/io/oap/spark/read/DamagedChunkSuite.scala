@@ -13,8 +13,8 @@ import org.scalatest.BeforeAndAfterEach
 
 import io.oap.cache.vector.{Scratch, VectorEncoder, VectorKind}
 import io.oap.common.ChunkKey
-import io.oap.spark.executor.ExecutorCache
 import io.oap.spark.{CacheControl, CacheSuite, DamagedPool, NoDirectMemory}
+import io.oap.spark.executor.ExecutorCache
 
 /**
  * Chunks that are damaged in the pool while their files are intact: they are dropped, the file is

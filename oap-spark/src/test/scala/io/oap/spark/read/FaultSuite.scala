@@ -20,8 +20,8 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.unsafe.Platform
 import org.scalatest.BeforeAndAfterEach
 
-import io.oap.spark.vector.ScanVector
 import io.oap.spark.{CacheControl, CacheSuite, DamagedPool, WatchedFileSystem}
+import io.oap.spark.vector.ScanVector
 
 /** Whatever goes wrong comes out as it does from Spark alone, and leaves no chunk pinned. */
 class FaultSuite extends CacheSuite with BeforeAndAfterEach {

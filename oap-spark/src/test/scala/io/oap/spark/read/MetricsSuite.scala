@@ -6,8 +6,8 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.scalatest.concurrent.Eventually._
 import org.scalatest.time.SpanSugar._
 
-import io.oap.spark.scan.CachedParquetScan
 import io.oap.spark.{CacheControl, CacheSuite, WatchedFileSystem}
+import io.oap.spark.scan.CachedParquetScan
 
 /** What the SQL tab shows of a scan is what has happened. */
 class MetricsSuite extends CacheSuite {

@@ -7,8 +7,8 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.scalatest.concurrent.Eventually._
 import org.scalatest.time.SpanSugar._
 
-import io.oap.spark.scan.CachedParquetScan
 import io.oap.spark.{CacheControl, CacheSuite}
+import io.oap.spark.scan.CachedParquetScan
 
 /** What a scan says of the reasons for its misses, in its metrics and in `oap.system.scans`. */
 class MissCauseSuite extends CacheSuite {

@@ -3,9 +3,9 @@ package io.oap.spark.sql
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.Row
 
+import io.oap.spark.{CacheControl, CacheSuite, DamagedPool, UncompressedTables}
 import io.oap.spark.executor.ExecutorCache
 import io.oap.spark.table.{PinnedColumns, PinnedTables}
-import io.oap.spark.{CacheControl, CacheSuite, DamagedPool, UncompressedTables}
 
 /** Pinned tables stay in the pool, whatever else is read; verify finds bytes that have changed. */
 class PinSuite extends CacheSuite with UncompressedTables {

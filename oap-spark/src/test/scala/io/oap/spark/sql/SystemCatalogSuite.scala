@@ -10,8 +10,8 @@ import org.scalactic.Tolerance._
 
 import io.oap.cache.pool.NativeLibrary
 import io.oap.common.OapConfig
-import io.oap.spark.executor.ExecutorCache
 import io.oap.spark.{CacheControl, CacheSuite}
+import io.oap.spark.executor.ExecutorCache
 
 /** The catalog `oap` as a person at SQL meets it, and what its first tables say. */
 class SystemCatalogSuite extends CacheSuite {

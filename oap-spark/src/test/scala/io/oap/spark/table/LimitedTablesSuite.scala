@@ -6,8 +6,8 @@ import org.scalatest.concurrent.Eventually._
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.SpanSugar._
 
-import io.oap.cache.TableLimit.Kind
 import io.oap.cache.{MissCause, TableLimit}
+import io.oap.cache.TableLimit.Kind
 import io.oap.spark.{CacheControl, CacheSuite, LogLines, UncompressedTables}
 
 /** What a table, its folders and the configuration say of its room, put together. */

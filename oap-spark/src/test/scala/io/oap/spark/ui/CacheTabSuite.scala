@@ -16,8 +16,8 @@ import org.apache.spark.sql.Row
 import org.scalatest.concurrent.Eventually._
 import org.scalatest.time.SpanSugar._
 
-import io.oap.spark.status.CacheMetrics
 import io.oap.spark.{CacheControl, CacheSuite}
+import io.oap.spark.status.CacheMetrics
 
 /** The tab, its REST and the metrics, as a browser and a monitoring system get them. */
 class CacheTabSuite extends CacheSuite {

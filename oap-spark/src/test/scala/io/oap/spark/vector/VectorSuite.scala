@@ -6,8 +6,8 @@ import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.execution.datasources.FilePartition
 
 import io.oap.cache.CacheCounters
-import io.oap.spark.read.JoinedPartition
 import io.oap.spark.{CacheControl, CacheSuite, NativeMemory}
+import io.oap.spark.read.JoinedPartition
 
 /** Vector chunks: when they are made, what they serve, and which rows they leave out. */
 class VectorSuite extends CacheSuite {

@@ -44,7 +44,7 @@ public final class ModelledMedium {
   }
 
   /**
-   * That of this JVM.
+   * Returns the medium of this JVM.
    *
    * @param cores that read at the same time
    * @throws IllegalArgumentException when there is no model of this name

@@ -8,7 +8,7 @@ package io.oap.tpcds.random
  */
 final case class Ref(sql: String, kind: Kind, domain: Domain, numbers: Int) {
 
-  /** The same with equal values of equal bytes. */
+  /** Returns this reference such that equal values have equal bytes. */
   def normal: Ref =
     if (kind.normal(sql) == sql) this
     else Ref(kind.normal(sql), kind.normalKind, Domain.None, numbers)

@@ -49,7 +49,7 @@ object Comparison {
   }
 
   /**
-   * The same where each time has one of the other system that was taken beside it: by Student's
+   * Compares times of which each has one of the other system that was taken beside it: by Student's
    * t-test on the logarithms of their ratios, so that what hits both does not count as noise.
    */
   def paired(base: Seq[Double], other: Seq[Double]): Comparison = {
@@ -102,7 +102,7 @@ object Comparison {
   private def halfWidth(values: Array[Double]): Double =
     quantile(values.length - 1.0) * math.sqrt(StatUtils.variance(values) / values.length)
 
-  /** The same, and the p-value of the hypothesis that the mean is 0. */
+  /** Half that width, and the p-value of the hypothesis that the mean is 0. */
   private def student(values: Array[Double]): (Double, Double) =
     if (values.length < 2) Unknown
     else if (StatUtils.variance(values) == 0) withoutNoise(StatUtils.mean(values) == 0)

@@ -54,7 +54,7 @@ final class SystemApplication(
     if (system.kind == "spark-cache") cacheTables()
   }
 
-  /** Those that come later would find the first rounds' chunks in the pools of the others. */
+  /** Waits for all executors: late ones would find the first rounds' chunks in the pools of the others. */
   private def waitForExecutors(): Unit = {
     val cores = context.getConf.getInt("spark.executor.cores", 1)
     val wanted = math.ceil(slots.toDouble / cores).toInt

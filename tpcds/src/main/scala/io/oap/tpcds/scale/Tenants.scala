@@ -14,7 +14,7 @@ import io.oap.tpcds.{Queries, RowComparison, ScanMetrics}
 import io.oap.tpcds.storage.ModelledMedium
 
 /**
- * Those who run queries at the same time, each on a thread and in FAIR pools of its own.
+ * Tenants that run queries at the same time, each on a thread and in FAIR pools of its own.
  *
  * @param plan as its system carries it out
  * @param expected rows by query, of whoever ran it first: everybody else's must be the same
