@@ -155,7 +155,8 @@ def run(asked, cluster, root, oap_jar, tpcds_jar):
     wait = [f"spark.locality.wait={asked.locality_wait}"] if asked.command == "queries" else []
     words = spark_job.words(
         cluster.spark_home, root, (oap_jar, tpcds_jar), "cluster.ClusterJob", options,
-        driver_memory="2g", conf=wait + asked.conf)
+        driver_memory="2g", conf=wait + asked.conf,
+        log="random-queries-log4j2" if asked.command == "random" else "log4j2")
     try:
         return spark_job.run(cluster.hosts.command(0, words), env=cluster.environment())
     finally:

@@ -20,6 +20,7 @@ import spark_job
 from arguments import number, pair
 
 POOL_BYTES = 256 << 20
+SHORT_MINUTES = 10
 
 
 def parser():
@@ -56,6 +57,14 @@ def job(asked, work):
     }
 
 
+def java(told):
+    # Code of ten thousands of queries fills what there is by default, and then nothing is compiled;
+    # classes of it make G1 collect all the time.
+    words = ["-XX:ReservedCodeCacheSize=512m", "-XX:+UseParallelGC", "-XX:MetaspaceSize=512m"]
+    # What the optimizing compiler costs, it wins back only in a long run.
+    return words + ["-XX:TieredStopAtLevel=1"] * (0 < told["minutes"] <= SHORT_MINUTES)
+
+
 def configuration(asked, work):
     return [
         "spark.master=local[2]",
@@ -84,12 +93,11 @@ def main():
     work = ROOT / ".cache" / f"random-queries-{os.getpid()}"
     work.mkdir(parents=True)
     jars = (os.environ["OAP_JAR"], os.environ["OAP_TPCDS_JAR"])
+    told = job(asked, work)
     line = spark_job.words(
-        Path(os.environ["SPARK_HOME"]), ROOT, jars, "random.RandomQueries", job(asked, work),
+        Path(os.environ["SPARK_HOME"]), ROOT, jars, "random.RandomQueries", told,
         driver_memory="3g", conf=configuration(asked, work), log="random-queries-log4j2",
-        # Code of ten thousands of queries fills what there is by default, and then nothing is compiled;
-        # classes of it make G1 collect all the time.
-        java=["-XX:ReservedCodeCacheSize=512m", "-XX:+UseParallelGC", "-XX:MetaspaceSize=512m"])
+        java=java(told))
     try:
         sys.exit(spark_job.run(line))
     finally:

@@ -28,7 +28,7 @@ final class RegularKills(
 
   private def repeat(): Unit =
     while (!endsWithin(RegularKills.BeforePause)) {
-      val paused = if (random.nextInt(3) == 0) pause() else 0
+      val paused = if (random.nextInt(5) < 2) pause() else 0
       if (!endsWithin(math.max(1, RegularKills.Seconds - RegularKills.BeforePause - paused))) kill()
     }
 

@@ -5,6 +5,7 @@ import java.time.Duration
 
 import org.apache.spark.sql.SparkSession
 
+import io.oap.spark.CacheControl
 import io.oap.tpcds.StillPinned
 
 /**
@@ -64,7 +65,12 @@ final class Campaign(request: RandomRequest, say: String => Unit) {
     judge.compare().foreach { said =>
       tally.fail(Failed(stars.head.seed, "files", "all columns of each table", said))
     }
+    val vectorChunks = spark
+      .sql("SELECT count(*) FROM oap.system.chunks WHERE representation = 'vector'")
+      .head()
+      .getLong(0)
     inTinyPool(stars)
+    tally.pool(vectorChunks, CacheControl.localPool().fold(0L)(_.evictions()))
     StillPinned.executors(spark).foreach(said =>
       tally.fail(Failed(stars.head.seed, "pins", "", said)))
     stars.foreach(_.drop(workers.all.head))

@@ -65,6 +65,8 @@ final case class Kind(
   }
 
   def isNested: Boolean = family == Family.Nested
+
+  def isCollated: Boolean = family.isInstanceOf[Family.Collated]
 }
 
 private object Kind {
@@ -225,6 +227,10 @@ object Kinds {
       val precision = choices.between(5, 38)
       decimal(precision, choices.between(0, precision - 4))
   }
+
+  /** A type for both. */
+  def partitionKey(choices: Choices): Kind =
+    Iterator.continually(partition(choices)).find(_.family != Family.Bool).get
 
   /** A type that a table can be partitioned by. */
   def partition(choices: Choices): Kind = choices.below(9) match {

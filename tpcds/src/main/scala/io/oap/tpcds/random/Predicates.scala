@@ -44,6 +44,8 @@ final class Predicates(choices: Choices, star: Star, names: Names, use: String =
           case 2 => s"$r IN ($values)"
           case 3 => s"$r NOT IN ($values)"
           case 4 => s"$r ${choices.oneOf("", "NOT ")}IN ($values, NULL)"
+          // In BETWEEN Spark no longer knows the collation.
+          case 5 | 6 if ref.kind.isCollated => s"($r >= $v AND $r <= $v)"
           case 5 | 6 => s"$r BETWEEN least($v, $v) AND greatest($v, $v)"
           case _ => s"$r ${choices.oneOf("=", "<", "<=", "<=", ">", ">=", ">=", "<>", "<=>")} $v"
         }

@@ -197,7 +197,7 @@ final class Query(seed: Long, star: Star) {
     val pairs = for {
       l <- left.refs if l.domain.isKey
       r <- right.refs if r.domain == l.domain
-    } yield (l, r, left.rows * right.rows / l.domain.distinct)
+    } yield (l, r, left.rows * right.rows / math.max(l.numbers, r.numbers))
     val few = pairs.filter(_._3 < Query.MostRows)
     if (few.nonEmpty) Some(new Joins(choices, predicates, used.add(_)).keyed(
       left,

@@ -51,8 +51,10 @@ final class Star(val seed: Long, folder: String) {
   val database: String = s"star_$seed"
 
   private val dimensionRows = Seq("x", "y", "z").map(_ -> choices.between(30, 250))
-  private val keys = dimensionRows.map { case (name, rows) =>
-    (Domain(name, rows), Kinds.key(choices))
+
+  /** Fact tables are partitioned by keys of the first dimension. */
+  private val keys = dimensionRows.zipWithIndex.map { case ((name, rows), i) =>
+    (Domain(name, rows), if (i == 0) Kinds.partitionKey(choices) else Kinds.key(choices))
   }
   private val rowDomain = Domain("row", 5000)
   private val sharedDomain = Domain("shared", 200)
@@ -84,7 +86,12 @@ final class Star(val seed: Long, folder: String) {
     )
     val measures = Seq.tabulate(choices.between(6, 11))(i => column(s"${name}_c$i", rows))
     val later = Seq.tabulate(choices.between(0, 2))(i => added(s"${name}_n$i", rows))
-    val partitions = Seq.tabulate(choices.oneOf(0, 0, 1, 1, 2))(i => partition(s"${name}_p$i"))
+    val (domain, kind) = keys.head
+    val partitions = choices.oneOf(0, 0, 1, 1, 2) match {
+      case 0 => Nil
+      case 1 => Seq(partition(s"${name}_p0", kind, domain))
+      case _ => Seq(partition(s"${name}_p0", kind, domain), anyPartition(s"${name}_p1"))
+    }
     StarTable(s"fact_$name", rows, own ++ foreign ++ measures ++ later, partitions)
   }
 
@@ -92,7 +99,7 @@ final class Star(val seed: Long, folder: String) {
     val key = StarColumn(s"${name}_key", kind, domain, nulls(2, kind.value("id")), rows)
     val others = Seq.tabulate(choices.between(3, 6))(i => column(s"${name}_c$i", rows))
     val later = Seq.tabulate(choices.between(0, 1))(i => added(s"${name}_n$i", rows))
-    val partitions = if (choices.chance(15)) Seq(partition(s"${name}_p0")) else Nil
+    val partitions = if (choices.chance(15)) Seq(anyPartition(s"${name}_p0")) else Nil
     StarTable(s"dim_$name", rows, key +: (others ++ later), partitions)
   }
 
@@ -121,11 +128,13 @@ final class Star(val seed: Long, folder: String) {
       Some(default))
   }
 
-  private def partition(name: String): StarColumn = {
-    val kind = Kinds.partition(choices)
+  private def anyPartition(name: String): StarColumn =
+    partition(name, Kinds.partition(choices), Domain.None)
+
+  private def partition(name: String, kind: Kind, domain: Domain): StarColumn = {
     val numbers = choices.between(2, 3)
     val value = nulls(choices.oneOf(0, 10), kind.value(s"pmod(id div 50, $numbers)"))
-    StarColumn(name, kind, Domain.None, value, numbers)
+    StarColumn(name, kind, domain, value, numbers)
   }
 
   private def anyShare: Int = choices.oneOf(0, 0, 0, 2, 2, 30, 30, 97)

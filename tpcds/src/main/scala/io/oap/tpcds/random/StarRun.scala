@@ -51,12 +51,12 @@ final class StarRun(
   def check(worker: Worker, query: Query, expected: Outcome, run: String): Unit = {
     val ran = worker.run(query, isAlone = false, overrides)
     Outcome.difference(expected, ran.outcome) match {
-      case None => tally.run(query, expected, ran)
+      case None => tally.run(query, expected, ran, run)
       case Some(what) =>
         unsafeSetting(worker, query, ran.outcome) match {
           case Some(setting) =>
             tally.judge(setting)
-            tally.run(query, ran.outcome, ran)
+            tally.run(query, ran.outcome, ran, run)
           case None => fail(query, run, said(worker, query, expected) + what)
         }
     }

@@ -14,10 +14,13 @@ final class Tally {
   private var withoutScan = 0L
   private var spared = 0L
   private var served = 0L
-  private var hits = 0L
+  private var vectorChunks = 0L
+  private var evictions = 0L
+  private val byRun = mutable.Map.empty[String, Map[String, Long]]
   private val byKind = mutable.Map.empty[String, Tally.OfKind]
   private val judged = mutable.Map.empty[String, Long]
   private val errors = mutable.Map.empty[String, Long]
+  private val examples = mutable.Map.empty[String, String]
   private val found = ArrayBuffer.empty[Failed]
 
   /** A query that has been run alone. */
@@ -29,18 +32,22 @@ final class Tally {
       case failure: Outcome.Failure =>
         inError += 1
         val what = failure.conditions.mkString(" <- ")
+        examples.getOrElseUpdate(what, s"such as: ${query.sql}\n${failure.message}")
         errors(what) = errors.getOrElse(what, 0L) + 1
     }
     query.kinds.foreach(kind => of(kind).queries += 1)
   }
 
   /** A run with the cache, which was not found wrong. */
-  def run(query: Query, expected: Outcome, ran: Ran): Unit = synchronized {
+  def run(query: Query, expected: Outcome, ran: Ran, name: String): Unit = synchronized {
     runs += 1
+    val before = byRun.getOrElse(name, Map.empty)
+    byRun(name) = Tally.Metrics.map { metric =>
+      metric -> (before.getOrElse(metric, 0L) + ran.scan.getOrElse(metric, 0L))
+    }.toMap
     if (expected.isInstanceOf[Outcome.Failure] && ran.outcome.isInstanceOf[Outcome.Rows]) {
       spared += 1
     }
-    hits += ran.scan.getOrElse("chunksHit", 0L)
     if (ran.isServed) {
       served += 1
       query.kinds.foreach(kind => of(kind).cached += 1)
@@ -54,6 +61,12 @@ final class Tally {
   /** A difference that was Spark alone's fault: with this setting it gives what the cache gave. */
   def judge(setting: String): Unit = synchronized {
     judged(setting) = judged.getOrElse(setting, 0L) + 1
+  }
+
+  /** What the pool held before it was made small, and what left it since it was opened. */
+  def pool(vectorChunks: Long, evictions: Long): Unit = synchronized {
+    this.vectorChunks += vectorChunks
+    this.evictions = evictions
   }
 
   def fail(failed: Failed): Unit = synchronized(found += failed)
@@ -73,12 +86,14 @@ final class Tally {
       of.toSeq.sortBy(-_._2).map { case (name, count) => s"$count $what: $name" }
     val lines = Seq(
       table,
-      s"$queries queries, $runs runs, of which $served through the cache; $hits chunks hit",
+      runTable,
+      s"$queries queries, $runs runs, of which $served through the cache",
+      s"$vectorChunks vector chunks at the end of stars, $evictions chunks evicted",
       s"$withoutScan runs ended with a plan without any scan, which had given no row, or failed",
       s"$empty queries give no row; $inError fail alone; $spared runs with the cache gave rows " +
         "where a value's error was alone"
     )
-    (lines ++ counted(errors, "fail alone") ++
+    (lines ++ counted(errors, "fail alone") ++ examples.values ++
       counted(judged, "differences in which Spark alone was wrong but for") ++
       found.map(_.toString)).mkString("\n")
   }
@@ -91,14 +106,22 @@ final class Tally {
       Seq("kind of SQL", "queries", "runs through the cache", "runs also around it") +: lines)
   }
 
+  private def runTable: String = {
+    val lines = byRun.toSeq.sortBy(_._1).map { case (name, sums) =>
+      name +: Tally.Metrics.map(metric => sums(metric).toString)
+    }
+    Report.align(("run" +: Tally.Metrics) +: lines)
+  }
+
   /** Why not all was right, in a line each. */
   def wrong: Seq[String] = synchronized {
     val neverServed = byKind.collect {
       case (kind, counts) if counts.queries >= Tally.Often && counts.cached == 0 => kind
     }.toSeq.sorted
+    val hits = byRun.values.map(_("chunksHit")).sum
     Seq(
       found.nonEmpty -> s"${found.size} runs were wrong",
-      (hits == 0) -> "no chunk came from the pool",
+      (queries >= Tally.Often && hits == 0) -> "no chunk came from the pool",
       neverServed.nonEmpty -> s"never through the cache: ${neverServed.mkString(", ")}"
     ).collect { case (true, what) => what }
   }
@@ -107,6 +130,9 @@ final class Tally {
 
 private object Tally {
   private val Often = 20
+
+  private val Metrics =
+    Seq("chunksHit", "chunksMissed", "chunksBypassed", "rowGroupsPruned", "tasksElsewhere")
 
   /** Queries of one kind, and runs of them: through the cache, and such as have a scan around it. */
   private final class OfKind {
