@@ -88,6 +88,9 @@ object Kinds {
       s"CASE $k WHEN 3 THEN 9223372036854775807 WHEN 4 THEN -9223372036854775807 " +
         s"ELSE $k * 1000003 - 70000000 END")
 
+  /** Long strings that hardly compress. */
+  val Wide: Kind = Kind("STRING", Family.Text, k => s"sha2(string($k), 512)")
+
   /** Numbers of rows. */
   val Row: Kind = Kind("BIGINT", Family.Integral, k => k)
   val Double: Kind = floating("DOUBLE")

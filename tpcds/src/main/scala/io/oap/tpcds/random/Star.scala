@@ -70,7 +70,7 @@ final class Star(val seed: Long, folder: String) {
     for (table <- tables; column <- table.all if column.domain == domain) yield table -> column
 
   private def fact(name: String): StarTable = {
-    val rows = choices.between(1000, 3000)
+    val rows = choices.between(2500, 6000)
     val foreign = keys.zipWithIndex.map { case ((domain, kind), i) =>
       val numbers = domain.distinct + 10
       StarColumn(s"${name}_f$i", kind, domain, nulls(3, kind.value(number(rows, numbers))), numbers)
@@ -85,6 +85,15 @@ final class Star(val seed: Long, folder: String) {
         200)
     )
     val measures = Seq.tabulate(choices.between(6, 11))(i => column(s"${name}_c$i", rows))
+    // What two columns like this take, the smallest pool does not hold.
+    val wide = Seq.tabulate(2) { i =>
+      StarColumn(
+        s"${name}_w$i",
+        Kinds.Wide,
+        Domain.None,
+        nulls(anyShare, Kinds.Wide.value(number(rows, 5000))),
+        5000)
+    }
     val later = Seq.tabulate(choices.between(0, 2))(i => added(s"${name}_n$i", rows))
     val (domain, kind) = keys.head
     val partitions = choices.oneOf(0, 0, 1, 1, 2) match {
@@ -92,7 +101,7 @@ final class Star(val seed: Long, folder: String) {
       case 1 => Seq(partition(s"${name}_p0", kind, domain))
       case _ => Seq(partition(s"${name}_p0", kind, domain), anyPartition(s"${name}_p1"))
     }
-    StarTable(s"fact_$name", rows, own ++ foreign ++ measures ++ later, partitions)
+    StarTable(s"fact_$name", rows, own ++ foreign ++ measures ++ wide ++ later, partitions)
   }
 
   private def dimension(name: String, rows: Int, domain: Domain, kind: Kind): StarTable = {
@@ -192,7 +201,7 @@ final class Star(val seed: Long, folder: String) {
     "parquet.page.size" -> choices.oneOf("500", "5000", "1048576"),
     "parquet.page.row.count.limit" -> choices.oneOf("50", "500", "20000"),
     "parquet.page.size.row.check.min" -> "10",
-    "parquet.block.row.count.limit" -> choices.oneOf("100", "700", "1000000"),
+    "parquet.block.row.count.limit" -> choices.oneOf("150", "600", "1000000"),
     "parquet.writer.version" -> choices.oneOf("PARQUET_1_0", "PARQUET_2_0"),
     "parquet.page.write-checksum.enabled" -> choices.chance(50).toString,
     "parquet.bloom.filter.enabled" -> choices.chance(20).toString,
