@@ -19,10 +19,22 @@ final class Predicates(choices: Choices, star: Star, names: Names, use: String =
       case 10 => s"($inner AND $inner)"
       case 11 | 12 => s"($inner OR $inner)"
       case 13 => s"NOT ($inner)"
+      case 0 if refs.exists(_.domain.name == "row") => ofRows(refs.find(_.domain.name == "row").get)
       case 6 | 7 | 8 | 9 if mayNest =>
         subquery(refs).getOrElse(simple(choices.oneOf(refs: _*), refs))
       case _ => simple(choices.oneOf(refs: _*), refs)
     }
+  }
+
+  /** A range of rows as they lie in the files: what rules out row groups and pages. */
+  private def ofRows(id: Ref): String = {
+    val first = choices.below(id.numbers)
+    choices.oneOf(
+      s"${id.sql} < $first",
+      s"${id.sql} BETWEEN $first AND ${first + 300}",
+      s"${id.sql} >= ${id.numbers - first / 4}",
+      s"${id.sql} IN ($first, ${first / 2}, ${first / 3})"
+    )
   }
 
   /** A condition on one column, or on two of one type. */
