@@ -14,8 +14,8 @@ final class Tally {
   private var withoutScan = 0L
   private var spared = 0L
   private var served = 0L
+  private var pools = Option.empty[String]
   private var vectorChunks = 0L
-  private var evictions = 0L
   private val byRun = mutable.Map.empty[String, Map[String, Long]]
   private val byKind = mutable.Map.empty[String, Tally.OfKind]
   private val judged = mutable.Map.empty[String, Long]
@@ -66,7 +66,8 @@ final class Tally {
   /** What the pool held before it was made small, and what left it since it was opened. */
   def pool(vectorChunks: Long, evictions: Long): Unit = synchronized {
     this.vectorChunks += vectorChunks
-    this.evictions = evictions
+    pools = Some(
+      s"${this.vectorChunks} vector chunks at the end of stars, $evictions chunks evicted")
   }
 
   def fail(failed: Failed): Unit = synchronized(found += failed)
@@ -88,12 +89,11 @@ final class Tally {
       table,
       runTable,
       s"$queries queries, $runs runs, of which $served through the cache",
-      s"$vectorChunks vector chunks at the end of stars, $evictions chunks evicted",
       s"$withoutScan runs ended with a plan without any scan, which had given no row, or failed",
       s"$empty queries give no row; $inError fail alone; $spared runs with the cache gave rows " +
         "where a value's error was alone"
     )
-    (lines ++ counted(errors, "fail alone") ++ examples.values ++
+    (lines ++ pools ++ counted(errors, "fail alone") ++ examples.values ++
       counted(judged, "differences in which Spark alone was wrong but for") ++
       found.map(_.toString)).mkString("\n")
   }
