@@ -2,12 +2,19 @@ package io.oap.cache;
 
 import com.google.common.cache.Cache;
 import com.google.common.cache.CacheBuilder;
-import io.oap.cache.parquet.KnownFiles.KnownFile;
+import io.oap.cache.file.KnownFiles.KnownFile;
 import io.oap.cache.pool.CapacityModel;
 import io.oap.cache.pool.CapacityModel.Admission;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Pin;
 import io.oap.cache.pool.Reservation;
+import io.oap.cache.quota.PinBudget;
+import io.oap.cache.quota.QuotaEnforcer;
+import io.oap.cache.quota.QuotaRule;
+import io.oap.cache.quota.TablePins;
+import io.oap.cache.stats.CacheCounters;
+import io.oap.cache.stats.ChunkAccess;
+import io.oap.cache.stats.LoadedChunks;
 import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
 import java.io.IOException;
@@ -49,11 +56,11 @@ public final class ChunkCache {
   final ConcurrentMap<ChunkKey, CountDownLatch> loads;
 
   /** Why chunks are loaded again. */
-  final LoadedChunks loaded;
+  public final LoadedChunks loaded;
 
-  final KeptChunks kept;
-  final TableLimits limits;
-  private final PinnedRoom pinnedRoom;
+  public final TablePins kept;
+  final QuotaEnforcer limits;
+  private final PinBudget pinnedRoom;
 
   /** Is told what readers ask for; null where there is none. */
   private final CapacityModel model;
@@ -84,10 +91,10 @@ public final class ChunkCache {
     this.pool = pool;
     this.model = model;
     this.loaded = new LoadedChunks(files);
-    this.pinnedRoom = new PinnedRoom(pool.stats().capacityBytes());
-    this.kept = new KeptChunks(pool, pinnedRoom, files);
-    this.limits = new TableLimits(pool, pinnedRoom, files, this::drop);
-    this.isToBeKept = null;
+    this.pinnedRoom = new PinBudget(pool.stats().capacityBytes());
+    this.kept = new TablePins(pool, pinnedRoom, files);
+    this.limits = new QuotaEnforcer(pool, pinnedRoom, files, this::drop);
+    this.isToBeKept = key -> false;
     this.loadTimeoutMillis = loadTimeoutMillis;
     this.loads = new ConcurrentHashMap<>();
     this.askedInPart = CacheBuilder.newBuilder().maximumSize(ASKED_IN_PART).build();
@@ -114,12 +121,12 @@ public final class ChunkCache {
    * Returns this cache for readers whose chunks belong elsewhere: they hit what is there, and put
    * what they load into room that is free, but nothing leaves the pool for them.
    */
-  ChunkCache forGuests() {
-    return new ChunkCache(this, false, null);
+  public ChunkCache forGuests() {
+    return new ChunkCache(this, false, key -> false);
   }
 
   /** This cache for readers that keep these chunks when they come upon them. */
-  ChunkCache keeping(Predicate<ChunkKey> chunks) {
+  public ChunkCache keeping(Predicate<ChunkKey> chunks) {
     return new ChunkCache(this, displaces, chunks);
   }
 
@@ -144,13 +151,13 @@ public final class ChunkCache {
   }
 
   private void keepIfWanted(ChunkKey key) {
-    if (isToBeKept != null && isToBeKept.test(key)) {
+    if (isToBeKept.test(key)) {
       kept.keep(key);
     }
   }
 
   /** What tables may have and are sure of, from now on. */
-  void limit(List<TableLimit> told) {
+  public void limit(List<QuotaRule> told) {
     try {
       limits.tell(told);
     } catch (RuntimeException | LinkageError e) {
@@ -159,7 +166,7 @@ public final class ChunkCache {
   }
 
   /** To be called when the pool's capacity has changed. */
-  void settle() {
+  public void settle() {
     pinnedRoom.resize(pool.stats().capacityBytes());
     kept.settle();
     limits.settle();
@@ -171,7 +178,7 @@ public final class ChunkCache {
    *
    * @return whether the pool had it
    */
-  boolean drop(ChunkKey key) {
+  public boolean drop(ChunkKey key) {
     if (model != null) {
       model.drop(key);
     }
@@ -180,7 +187,7 @@ public final class ChunkCache {
 
   /** Drops a chunk whose bytes are no longer those it was published with. */
   void dropDamaged(ChunkKey key) {
-    LOG.warn("The column chunk {} is damaged in the pool; it is dropped, and its file read.", key);
+    LOG.warn("The column chunk {} is damaged in the pool; it is dropped, its file read.", key);
     drop(key);
   }
 
@@ -192,7 +199,7 @@ public final class ChunkCache {
   }
 
   /** Drops all chunks of a file; returns how many there were. */
-  long drop(FileId file) {
+  public long drop(FileId file) {
     if (model != null) {
       model.drop(file);
     }
@@ -202,7 +209,7 @@ public final class ChunkCache {
   }
 
   /** Drops all chunks. */
-  void dropAll() {
+  public void dropAll() {
     if (model != null) {
       model.clear();
     }
@@ -211,7 +218,7 @@ public final class ChunkCache {
   }
 
   /** Keeps none of these chunks any more. */
-  void letGo(Predicate<ChunkKey> which) {
+  public void letGo(Predicate<ChunkKey> which) {
     kept.release(which);
     limits.leave(which);
   }
@@ -263,7 +270,7 @@ public final class ChunkCache {
     }
   }
 
-  /** Tells the model that a chunk has entered the pool that nobody has asked for, as it is. */
+  /** Tells the model that a chunk has entered the pool that nobody has asked for. */
   void entered(ChunkKey key, long bytes) {
     if (model != null) {
       model.put(key, bytes);
@@ -272,7 +279,7 @@ public final class ChunkCache {
 
   /**
    * Whether a chunk may enter the pool, if there is room. If so, it must be followed by {@link
-   * #isLoaded}, or by {@link TableLimits#abandon}.
+   * #isLoaded}, or by {@link QuotaEnforcer#abandon}.
    */
   boolean admits(ChunkKey key, long bytes) {
     return limits.admit(key, bytes, displaces);
@@ -304,7 +311,7 @@ public final class ChunkCache {
    *     not read in full is published, and no pin stays
    * @throws InterruptedIOException when the thread is interrupted while it waits; it stays so
    */
-  public HeldChunks get(List<ChunkRequest> requests, FileRanges file, CacheCounters counters)
+  public PinnedChunks get(List<ChunkRequest> requests, FileRanges file, CacheCounters counters)
       throws IOException {
     return get(requests, file, counters, true);
   }
@@ -315,10 +322,10 @@ public final class ChunkCache {
     get(requests, file, counters, false).close();
   }
 
-  private HeldChunks get(
+  private PinnedChunks get(
       List<ChunkRequest> requests, FileRanges file, CacheCounters counters, boolean isAsked)
       throws IOException {
-    HeldChunks held = new HeldChunks(requests, this);
+    PinnedChunks held = new PinnedChunks(requests, this);
     try {
       new ChunkGet(this, requests, file, counters, held, isAsked).run();
       return held;
@@ -333,8 +340,8 @@ public final class ChunkCache {
    *
    * @return the chunk as the only buffer, or null
    */
-  public HeldChunks getIfHeld(ChunkRequest chunk) {
-    HeldChunks held = new HeldChunks(List.of(chunk), this);
+  public PinnedChunks getIfHeld(ChunkRequest chunk) {
+    PinnedChunks held = new PinnedChunks(List.of(chunk), this);
     Pin pin = pin(chunk);
     if (pin == null) {
       return null;
@@ -389,7 +396,7 @@ public final class ChunkCache {
   }
 
   /** Gives the pool up for the rest of the process. */
-  void switchOff(Throwable cause) {
+  public void switchOff(Throwable cause) {
     if (fault.compareAndSet(null, cause)) {
       LOG.warn(
           "The column chunk pool failed and is not used any more by this process; queries go on,"

@@ -4,6 +4,9 @@ import io.oap.cache.FileRanges.Range;
 import io.oap.cache.pool.Pin;
 import io.oap.cache.pool.Reservation;
 import io.oap.cache.pool.Reservation.Outcome;
+import io.oap.cache.stats.CacheCounters;
+import io.oap.cache.stats.ChunkAccess;
+import io.oap.cache.stats.MissCause;
 import io.oap.common.ChunkKey;
 import java.io.IOException;
 import java.io.InterruptedIOException;
@@ -28,7 +31,7 @@ final class ChunkGet {
   private final List<ChunkRequest> requests;
   private final FileRanges file;
   private final CacheCounters counters;
-  private final HeldChunks held;
+  private final PinnedChunks held;
   private final boolean isAsked;
 
   // By index of the request: of chunks that this caller has promised to load the latch that others
@@ -48,7 +51,7 @@ final class ChunkGet {
       List<ChunkRequest> requests,
       FileRanges file,
       CacheCounters counters,
-      HeldChunks held,
+      PinnedChunks held,
       boolean isAsked) {
     this.cache = cache;
     this.requests = requests;

@@ -2,9 +2,9 @@ package io.oap.cache;
 
 import static java.util.stream.Collectors.toSet;
 
-import io.oap.cache.parquet.FooterCache;
-import io.oap.cache.parquet.KnownFiles;
-import io.oap.cache.parquet.KnownFiles.KnownFile;
+import io.oap.cache.file.KnownFiles;
+import io.oap.cache.file.KnownFiles.KnownFile;
+import io.oap.cache.file.MetadataCache;
 import io.oap.cache.pool.CapacityEstimates;
 import io.oap.cache.pool.CapacityModel;
 import io.oap.cache.pool.ColumnPool;
@@ -13,6 +13,8 @@ import io.oap.cache.pool.PoolException;
 import io.oap.cache.pool.PoolOptions;
 import io.oap.cache.pool.PoolSnapshot;
 import io.oap.cache.pool.PoolStats;
+import io.oap.cache.quota.QuotaRule;
+import io.oap.cache.quota.TablePins;
 import io.oap.common.FileId;
 import io.oap.common.OapConfig;
 import java.util.BitSet;
@@ -34,7 +36,7 @@ public final class ColumnCache implements AutoCloseable {
   private final ColumnPool pool;
   private final ChunkCache chunks;
   private final VectorChunks vectors;
-  private final FooterCache footers;
+  private final MetadataCache footers;
   private final KnownFiles files;
 
   /** Null where there is no memory or no thread for it. */
@@ -64,7 +66,7 @@ public final class ColumnCache implements AutoCloseable {
     this.model = modelOf(pool, options);
     this.chunks = new ChunkCache(pool, loadTimeoutMillis, files::get, model);
     this.vectors = new VectorChunks(pool, chunks);
-    this.footers = new FooterCache(footerSize);
+    this.footers = new MetadataCache(footerSize);
     this.resizing = new Object();
   }
 
@@ -118,12 +120,12 @@ public final class ColumnCache implements AutoCloseable {
   /**
    * What tables may have of the pool and are sure of, from now on, besides what was told before.
    */
-  public void limit(List<TableLimit> limits) {
+  public void limit(List<QuotaRule> limits) {
     chunks.limit(limits);
   }
 
   /** The chunks that stay until somebody lets go of them. */
-  public KeptChunks kept() {
+  public TablePins kept() {
     return chunks.kept;
   }
 
@@ -174,7 +176,7 @@ public final class ColumnCache implements AutoCloseable {
     return vectors;
   }
 
-  public FooterCache footers() {
+  public MetadataCache footers() {
     return footers;
   }
 

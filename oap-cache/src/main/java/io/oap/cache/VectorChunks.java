@@ -6,6 +6,7 @@ import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Pin;
 import io.oap.cache.pool.PoolStats;
 import io.oap.cache.pool.Reservation;
+import io.oap.cache.stats.ChunkAccess;
 import io.oap.cache.vector.VectorChunk;
 import io.oap.cache.vector.VectorEncoder;
 import io.oap.cache.vector.VectorException;
@@ -58,18 +59,18 @@ public final class VectorChunks {
   }
 
   /** A vector chunk if the pool holds it now; to be closed by the caller. Else null. */
-  public HeldVector getIfHeld(ChunkKey key) {
+  public PinnedVector getIfHeld(ChunkKey key) {
     Pin pin = chunks.pin(key);
     if (pin == null) {
       return null;
     }
     VectorChunk chunk = null;
-    HeldVector held = null;
+    PinnedVector held = null;
     try {
       chunk = open.apply(pin);
       chunks.isFound(key, pin.bytes());
       ChunkAccess.record(key, pin.bytes(), true);
-      held = new HeldVector(key, pin, chunk, chunks);
+      held = new PinnedVector(key, pin, chunk, chunks);
       return held;
     } catch (VectorException e) {
       // Without it the reader takes the encoded chunk, and in time another one is made.
@@ -106,7 +107,7 @@ public final class VectorChunks {
    *
    * @param encodedBytes length of the encoded chunk
    */
-  public void asked(ChunkKey key, HeldVector held, long encodedBytes) {
+  public void asked(ChunkKey key, PinnedVector held, long encodedBytes) {
     chunks.asked(key, held.bytes(), encodedBytes, true);
   }
 

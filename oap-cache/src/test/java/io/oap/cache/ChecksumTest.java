@@ -8,6 +8,7 @@ import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Pin;
 import io.oap.cache.pool.PoolFaults;
 import io.oap.cache.pool.Reservation;
+import io.oap.cache.stats.CacheCounters;
 import io.oap.common.ChunkKey;
 import java.io.IOException;
 import java.nio.ByteBuffer;

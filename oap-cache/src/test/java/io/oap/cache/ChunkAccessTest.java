@@ -3,6 +3,7 @@ package io.oap.cache;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.oap.cache.pool.ColumnPool;
+import io.oap.cache.stats.CacheCounters;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -26,11 +27,11 @@ class ChunkAccessTest {
     try (Recording recording = new Recording()) {
       recording.start();
       get(cache, file, b);
-      recording.enable(ChunkAccess.NAME);
+      recording.enable("io.oap.ChunkAccess");
       get(cache, file, a, b);
       cache.getIfHeld(a).close();
       cache.getIfHeld(file.chunk(2, 20000, 10));
-      recording.disable(ChunkAccess.NAME);
+      recording.disable("io.oap.ChunkAccess");
       get(cache, file, a);
       recording.stop();
       recording.dump(recorded);
@@ -38,7 +39,7 @@ class ChunkAccessTest {
     RestingPool.close(pool);
     List<RecordedEvent> events =
         RecordingFile.readAllEvents(recorded).stream()
-            .filter(event -> event.getEventType().getName().equals(ChunkAccess.NAME))
+            .filter(event -> event.getEventType().getName().equals("io.oap.ChunkAccess"))
             .toList();
     assertEquals(
         List.of("0 1000 false", "1 500 true", "0 1000 true"),

@@ -8,11 +8,13 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.oap.cache.TableLimit.Kind;
-import io.oap.cache.parquet.KnownFiles.KnownFile;
+import io.oap.cache.file.KnownFiles.KnownFile;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.PoolFaults;
-import io.oap.cache.vector.Scratch;
+import io.oap.cache.quota.QuotaRule;
+import io.oap.cache.quota.QuotaRule.Kind;
+import io.oap.cache.stats.CacheCounters;
+import io.oap.cache.vector.NativeBuffer;
 import io.oap.cache.vector.VectorChunk;
 import io.oap.cache.vector.VectorEncoder;
 import io.oap.cache.vector.VectorFaults;
@@ -67,7 +69,7 @@ class ChunkCacheErrorTest {
   private void assertGets(ChunkRequest... requests) throws IOException {
     isFailing = false;
     CacheCounters counters = new CacheCounters();
-    try (HeldChunks held = cache.get(List.of(requests), file, counters)) {
+    try (PinnedChunks held = cache.get(List.of(requests), file, counters)) {
       file.assertHolds(List.of(requests), held);
     }
     assertEquals(requests.length, counters.chunksAsked());
@@ -109,7 +111,7 @@ class ChunkCacheErrorTest {
 
   @Test
   void errorWhileLoadsAreAbandoned_abandonsTheOthersToo() throws IOException {
-    cache.limit(List.of(new TableLimit(Kind.QUOTA, "t", List.of("/t"), PoolShare.parse("50%"), 1)));
+    cache.limit(List.of(new QuotaRule(Kind.QUOTA, "t", List.of("/t"), PoolShare.parse("50%"), 1)));
     SyntheticFile failing =
         new SyntheticFile(
             1,
@@ -128,7 +130,7 @@ class ChunkCacheErrorTest {
 
   private void putVector() {
     try (VectorEncoder encoder = new VectorEncoder(VectorKind.I32)) {
-      Scratch values = new Scratch(400);
+      NativeBuffer values = new NativeBuffer(400);
       encoder.add(values.address(), 0, 100);
       ChunkKey encoded = ChunkKey.encoded(VECTOR.file(), 0, 0);
       new VectorChunks(pool, cache).put(VECTOR, encoder, encoded, 400);
@@ -158,7 +160,7 @@ class ChunkCacheErrorTest {
             });
     assertNull(starved.getIfHeld(VECTOR));
     assertTrue(pool.isHeld(VECTOR));
-    try (HeldVector held = new VectorChunks(pool, cache).getIfHeld(VECTOR)) {
+    try (PinnedVector held = new VectorChunks(pool, cache).getIfHeld(VECTOR)) {
       assertNotNull(held);
     }
   }

@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.PoolException;
 import io.oap.cache.pool.PoolFaults;
+import io.oap.cache.stats.CacheCounters;
 import java.io.IOException;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -32,7 +33,7 @@ class ChunkCacheFaultTest {
   }
 
   private void getAndCheck(SyntheticFile from, ChunkRequest... requests) throws IOException {
-    try (HeldChunks held = cache.get(List.of(requests), from, counters)) {
+    try (PinnedChunks held = cache.get(List.of(requests), from, counters)) {
       from.assertHolds(List.of(requests), held);
     }
   }
@@ -123,7 +124,7 @@ class ChunkCacheFaultTest {
   @Test
   void poolThatFailsToUnpin_isSwitchedOff_andTheReaderGoesOn() throws IOException {
     getAndCheck(file, a, b);
-    HeldChunks held = cache.get(List.of(a, b), file, counters);
+    PinnedChunks held = cache.get(List.of(a, b), file, counters);
     PoolFaults.unpinLastPin(pool);
     held.close();
     assertSwitchedOff();
@@ -132,9 +133,9 @@ class ChunkCacheFaultTest {
   @Test
   void secondFault_doesNotHideTheFirst() throws IOException {
     getAndCheck(file, a, b);
-    HeldChunks first = cache.get(List.of(a), file, counters);
+    PinnedChunks first = cache.get(List.of(a), file, counters);
     PoolFaults.unpinLastPin(pool);
-    HeldChunks second = cache.get(List.of(b), file, counters);
+    PinnedChunks second = cache.get(List.of(b), file, counters);
     PoolFaults.unpinLastPin(pool);
     first.close();
     Throwable fault = cache.fault();
@@ -146,8 +147,8 @@ class ChunkCacheFaultTest {
   @Test
   void chunksHeldWhenThePoolIsSwitchedOff_stayReadable() throws IOException {
     getAndCheck(file, a, b);
-    HeldChunks held = cache.get(List.of(a), file, counters);
-    HeldChunks faulty = cache.get(List.of(b), file, counters);
+    PinnedChunks held = cache.get(List.of(a), file, counters);
+    PinnedChunks faulty = cache.get(List.of(b), file, counters);
     PoolFaults.unpinLastPin(pool);
     faulty.close();
     assertInstanceOf(PoolException.class, cache.fault());

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.PoolOptions;
 import io.oap.cache.pool.PoolStats;
+import io.oap.cache.stats.CacheCounters;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -50,7 +51,7 @@ class ChunkCacheModelTest {
   }
 
   /** What one thread has in its hands. */
-  private record Reading(SyntheticFile file, List<ChunkRequest> requests, HeldChunks held) {
+  private record Reading(SyntheticFile file, List<ChunkRequest> requests, PinnedChunks held) {
     void verify() {
       file.assertHolds(requests, held);
     }

@@ -10,6 +10,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Pin;
+import io.oap.cache.stats.CacheCounters;
+import io.oap.cache.stats.MissCause;
 import java.io.IOException;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -30,8 +32,8 @@ class ChunkCacheTest {
     RestingPool.close(pool);
   }
 
-  private HeldChunks get(ChunkRequest... requests) throws IOException {
-    HeldChunks held = cache.get(List.of(requests), file, counters);
+  private PinnedChunks get(ChunkRequest... requests) throws IOException {
+    PinnedChunks held = cache.get(List.of(requests), file, counters);
     file.assertHolds(List.of(requests), held);
     return held;
   }
@@ -52,7 +54,7 @@ class ChunkCacheTest {
     assertEquals(0, counters.bytesFromPool());
     long nanos = counters.loadNanos();
     assertTrue(nanos > 0);
-    try (HeldChunks held = get(b, a)) {
+    try (PinnedChunks held = get(b, a)) {
       assertTrue(held.buffer(0).isDirect() && held.buffer(0).isReadOnly());
       assertEquals(2, pool.stats().pinnedChunks());
     }
@@ -65,7 +67,7 @@ class ChunkCacheTest {
 
   @Test
   void loadedChunks_arePinnedByNobody_whileTheirReaderHasThem() throws IOException {
-    try (HeldChunks held = get(file.chunk(0, 0, 100))) {
+    try (PinnedChunks held = get(file.chunk(0, 0, 100))) {
       assertNotNull(held);
       assertEquals(0, pool.stats().pinnedChunks());
     }
@@ -110,7 +112,7 @@ class ChunkCacheTest {
     get(second).close();
     assertCounted(0, 2, 0);
     for (int i = 0; i < 2; i++) {
-      HeldChunks held = guests.get(List.of(third), file, counters);
+      PinnedChunks held = guests.get(List.of(third), file, counters);
       file.assertHolds(List.of(third), held);
       held.close();
     }
@@ -154,7 +156,7 @@ class ChunkCacheTest {
     ChunkRequest large = file.chunk(0, 0, CAPACITY - 64);
     get(large).close();
     ChunkRequest other = file.chunk(1, CAPACITY, 1000);
-    try (HeldChunks pinned = get(large)) {
+    try (PinnedChunks pinned = get(large)) {
       get(other).close();
       assertCounted(1, 1, 1);
       get(other, large).close();
@@ -201,7 +203,7 @@ class ChunkCacheTest {
     try (Pin pin = pool.pin(parted.key())) {
       assertTrue(pin.pieces() > 1, "the pool found one gap; this test needs several");
     }
-    try (HeldChunks held = get(parted)) {
+    try (PinnedChunks held = get(parted)) {
       assertFalse(held.buffer(0).isDirect());
     }
     assertEquals(1, counters.chunksHit());
@@ -212,7 +214,7 @@ class ChunkCacheTest {
     ChunkRequest a = file.chunk(0, 0, 100);
     assertNull(cache.getIfHeld(a));
     get(a).close();
-    try (HeldChunks held = cache.getIfHeld(a)) {
+    try (PinnedChunks held = cache.getIfHeld(a)) {
       file.assertHolds(List.of(a), held);
     }
     assertEquals(1, file.reads.size());
@@ -236,8 +238,8 @@ class ChunkCacheTest {
   void closingTwice_endsPinsOnce() throws IOException {
     ChunkRequest a = file.chunk(0, 0, 100);
     get(a).close();
-    HeldChunks first = get(a);
-    HeldChunks second = get(a);
+    PinnedChunks first = get(a);
+    PinnedChunks second = get(a);
     first.close();
     first.close();
     assertEquals(1, pool.stats().pinnedChunks());

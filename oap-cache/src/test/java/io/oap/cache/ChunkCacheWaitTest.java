@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.oap.cache.pool.ColumnPool;
+import io.oap.cache.stats.CacheCounters;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.util.ArrayList;
@@ -60,7 +61,7 @@ class ChunkCacheWaitTest {
     Reader(ChunkCache cache, SyntheticFile file, ChunkRequest... requests) {
       Callable<Void> get =
           () -> {
-            try (HeldChunks held = cache.get(List.of(requests), file, counters)) {
+            try (PinnedChunks held = cache.get(List.of(requests), file, counters)) {
               file.assertHolds(List.of(requests), held);
             }
             return null;

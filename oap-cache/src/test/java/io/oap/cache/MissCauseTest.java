@@ -2,9 +2,11 @@ package io.oap.cache;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import io.oap.cache.parquet.KnownFiles.KnownFile;
+import io.oap.cache.file.KnownFiles.KnownFile;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Reservation;
+import io.oap.cache.stats.CacheCounters;
+import io.oap.cache.stats.MissCause;
 import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
 import io.oap.common.FileIdentity;
@@ -136,7 +138,7 @@ class MissCauseTest {
   void refusals() throws IOException {
     FileId file = version("f", 1);
     assertCauses(Map.of(MissCause.TOO_LARGE, 1), chunk(file, 0, 0, CAPACITY + 1));
-    try (HeldChunks most =
+    try (PinnedChunks most =
         cache.get(List.of(chunk(file, 0, 1, CAPACITY - 64)), bytes, new CacheCounters())) {
       most.buffer(0);
     }

@@ -15,11 +15,11 @@ import java.util.List;
  * A file that exists as a function only: each byte follows from the file's number and its position,
  * so that whoever reads it can tell right bytes from wrong ones. Remembers what was read from it.
  */
-final class SyntheticFile implements FileRanges {
+public final class SyntheticFile implements FileRanges {
 
   /** What happens before a read is answered. */
   @FunctionalInterface
-  interface Reading {
+  public interface Reading {
     void of(List<Range> ranges) throws IOException;
   }
 
@@ -60,13 +60,13 @@ final class SyntheticFile implements FileRanges {
   }
 
   /** A chunk of this file: its column is also what tells its key from that of others. */
-  ChunkRequest chunk(int column, long offset, int length) {
+  public ChunkRequest chunk(int column, long offset, int length) {
     return new ChunkRequest(
         ChunkKey.encoded(new FileId(number, ~number), 0, column), offset, length);
   }
 
   /** Fails unless the chunks are those that were asked for, byte by byte. */
-  void assertHolds(List<ChunkRequest> requests, HeldChunks held) {
+  public void assertHolds(List<ChunkRequest> requests, PinnedChunks held) {
     for (int i = 0; i < requests.size(); i++) {
       ChunkRequest request = requests.get(i);
       ByteBuffer buffer = held.buffer(i);

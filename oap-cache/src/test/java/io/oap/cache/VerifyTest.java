@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.oap.cache.pool.PoolStats;
+import io.oap.cache.stats.CacheCounters;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;

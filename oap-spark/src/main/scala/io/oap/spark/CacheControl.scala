@@ -4,8 +4,8 @@ import scala.concurrent.duration._
 
 import org.apache.spark.sql.SparkSession
 
-import io.oap.cache.CacheCounters
 import io.oap.cache.pool.PoolStats
+import io.oap.cache.stats.CacheCounters
 import io.oap.spark.executor.ExecutorCache
 import io.oap.spark.rpc.EveryExecutor
 

@@ -2,7 +2,7 @@ package io.oap.spark
 
 import org.apache.spark.{SparkContext, SparkEnv}
 
-import io.oap.spark.internals.{PerApplication, SparkInternals, SparkUi}
+import io.oap.spark.internals.{PerSparkContext, SparkInternals, SparkUi}
 import io.oap.spark.scan.ScanHistory
 import io.oap.spark.status.{CacheMetrics, CacheStatus}
 import io.oap.spark.status.CacheStatus.orWithout
@@ -10,7 +10,7 @@ import io.oap.spark.ui.CacheTab
 
 /** Starts what watches the column cache of an application, in its driver. Thread-safe. */
 private object DriverRuntime {
-  private val all = new PerApplication(begin)
+  private val all = new PerSparkContext(begin)
 
   /** Begins with the first call for an application; later ones do nothing. */
   def start(context: SparkContext): Unit = all.of(context)

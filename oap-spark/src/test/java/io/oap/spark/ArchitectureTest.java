@@ -70,13 +70,29 @@ class ArchitectureTest {
         .resideInAPackage("io.oap.cache.pool..")
         .should()
         .dependOnClassesThat()
-        .resideInAnyPackage("io.oap.cache", "io.oap.cache.parquet..", "org.apache..")
+        .resideInAnyPackage(
+            "io.oap.cache", "io.oap.cache.file..", "io.oap.cache.parquet..", "org.apache..")
         .check(OURS);
   }
 
+  /** Only the room of a format knows that format. */
   @Test
-  void packagesOfSpark_all_formNoCircle() {
-    slices().matching("io.oap.spark.(*)..").should().beFreeOfCycles().check(OURS);
+  void cache_outsideOfItsParquetRoom_knowsNoParquet() {
+    noClasses()
+        .that()
+        .resideInAPackage("io.oap.cache..")
+        .and()
+        .resideOutsideOfPackage("io.oap.cache.parquet..")
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage("io.oap.cache.parquet..", "org.apache.parquet..")
+        .check(OURS);
+  }
+
+  /** Each package is a slice of its own, also one that has others within it. */
+  @Test
+  void packages_all_formNoCircle() {
+    slices().matching("io.oap.(**)").should().beFreeOfCycles().check(OURS);
   }
 
   /** Where work goes is computed from numbers alone, so that a simulation can ask it. */

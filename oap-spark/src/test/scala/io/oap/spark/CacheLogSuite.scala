@@ -7,7 +7,7 @@ import io.oap.cache.pool.{NativeLibrary, PoolOptions}
 import io.oap.cache.vector.VectorKind
 import io.oap.common.{ChunkKey, FileId}
 import io.oap.spark.executor.ExecutorCache
-import io.oap.spark.vector.{PromotedChunk, Promotion, VectorForm}
+import io.oap.spark.vector.{PromotedChunk, Promotion, VectorType}
 
 /** What an executor logs of its cache: one line when it opens it, and never one for each chunk. */
 class CacheLogSuite extends CacheSuite {
@@ -47,7 +47,7 @@ class CacheLogSuite extends CacheSuite {
   test("row groups that cannot be turned into vector chunks are told of once") {
     val cache = ExecutorCache.get().get
     val key = ChunkKey.encoded(new FileId(1, 2), 0, 0)
-    val form = VectorForm(LongType, VectorKind.I64)
+    val form = VectorType(LongType, VectorKind.I64)
     val chunk = PromotedChunk(0, form, key, key, 8, isHeld = false)
     val lines = LogLines.ofOurs {
       for (fault <- Seq("first", "second", "third")) {

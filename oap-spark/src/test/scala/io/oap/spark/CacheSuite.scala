@@ -13,7 +13,7 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.oap.cache.CacheCounters
+import io.oap.cache.stats.CacheCounters
 import io.oap.spark.scan.CachedParquetScan
 
 /**

@@ -2,7 +2,7 @@ package io.oap.spark
 
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
-import io.oap.cache.CacheCounters
+import io.oap.cache.stats.CacheCounters
 
 /** Tables of numbers that do not compress: each chunk takes 8 bytes a row. */
 trait UncompressedTables { self: CacheSuite =>

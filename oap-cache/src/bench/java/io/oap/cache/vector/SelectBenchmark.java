@@ -47,9 +47,9 @@ public class SelectBenchmark {
 
   private ColumnPool pool;
   private KeySet keys;
-  private final Scratch values = new Scratch(4 * VectorChunk.ZONE_ROWS);
-  private final Scratch nulls = new Scratch(VectorChunk.ZONE_ROWS);
-  private final Scratch selection = new Scratch(2 * VectorChunk.ZONE_ROWS);
+  private final NativeBuffer values = new NativeBuffer(4 * VectorChunk.ZONE_ROWS);
+  private final NativeBuffer nulls = new NativeBuffer(VectorChunk.ZONE_ROWS);
+  private final NativeBuffer selection = new NativeBuffer(2 * VectorChunk.ZONE_ROWS);
 
   /** Runs all of them, with the figures of the garbage collector. */
   public static void main(String[] args) throws RunnerException {

@@ -1,10 +1,12 @@
 package io.oap.cache.parquet;
 
 import io.oap.cache.ChunkRequest;
+import io.oap.cache.file.KnownFiles.KnownFile;
+import io.oap.cache.file.MetadataCache;
 import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
+import io.oap.common.FileIdentity;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.HashMap;
@@ -32,7 +34,7 @@ import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName;
  * of the file belongs to, and where the small structures around the chunks lie. Immutable, shared
  * by all readers of the file.
  */
-final class CachedFooter {
+public final class CachedFooter implements MetadataCache.Footer {
   /** Rough heap size of one column chunk's metadata with its statistics and index entries. */
   private static final int HEAP_BYTES_PER_CHUNK = 1200;
 
@@ -49,7 +51,7 @@ final class CachedFooter {
   private final NavigableMap<Long, Integer> structures = new TreeMap<>();
   private final Set<ChunkKey> readAsArrays = new HashSet<>();
 
-  CachedFooter(FileId file, ParquetMetadata metadata) {
+  public CachedFooter(FileId file, ParquetMetadata metadata) {
     this.metadata = metadata;
     if (isEncrypted()) {
       // Its metadata can be looked at with the keys of its columns only.
@@ -167,11 +169,6 @@ final class CachedFooter {
     return rowGroupsForReading;
   }
 
-  /** All column chunks that are for the cache, in the order of the file. */
-  Collection<ChunkRequest> chunks() {
-    return chunks.values();
-  }
-
   /** The chunk of this key, or null. */
   ChunkRequest chunk(ChunkKey key) {
     return byKey.get(key);
@@ -211,8 +208,21 @@ final class CachedFooter {
     return before != null && offset < before.getKey() + before.getValue() ? before : null;
   }
 
-  /** Estimated heap size in bytes. */
-  long weight() {
+  /** What the pool's keys for this file stand for. */
+  KnownFile describe(FileIdentity identity) {
+    List<ColumnDescriptor> leaves = metadata.getFileMetaData().getSchema().getColumns();
+    List<String> columns = leaves.stream().map(leaf -> leaf.getPath()[0].intern()).toList();
+    List<BlockMetaData> rowGroups = metadata.getBlocks();
+    long[] starts = rowGroups.stream().mapToLong(BlockMetaData::getStartingPos).toArray();
+    int[] chunkBytes = new int[Math.multiplyExact(rowGroups.size(), columns.size())];
+    for (ChunkRequest chunk : chunks.values()) {
+      chunkBytes[chunk.key().rowGroup() * columns.size() + chunk.key().column()] = chunk.length();
+    }
+    return new KnownFile(identity, columns, starts, chunkBytes);
+  }
+
+  @Override
+  public long heapBytes() {
     long columnChunks =
         metadata.getBlocks().stream().mapToLong(rowGroup -> rowGroup.getColumns().size()).sum();
     return HEAP_BYTES_PER_FOOTER + columnChunks * HEAP_BYTES_PER_CHUNK;

@@ -1,8 +1,10 @@
 package io.oap.cache.parquet;
 
-import io.oap.cache.CacheCounters;
 import io.oap.cache.ChunkRequest;
 import io.oap.cache.ColumnCache;
+import io.oap.cache.file.FileIdentities;
+import io.oap.cache.file.KnownFiles;
+import io.oap.cache.stats.CacheCounters;
 import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
 import io.oap.common.FileIdentity;
@@ -48,7 +50,9 @@ public final class CachedParquetFile {
     identity = FileIdentities.of(status);
     id = identity.id();
     footer = cache.footers().footer(id, this::readFooter);
-    cache.files().add(id, identity, footer);
+    if (!footer.isEncrypted()) {
+      cache.files().add(id, () -> footer.describe(identity));
+    }
   }
 
   private CachedFooter readFooter() throws IOException {

@@ -1,11 +1,12 @@
 package io.oap.cache.parquet;
 
-import io.oap.cache.CacheCounters;
 import io.oap.cache.ChunkCache;
 import io.oap.cache.ChunkRequest;
 import io.oap.cache.FileRanges.Range;
-import io.oap.cache.HeldChunks;
-import io.oap.cache.MissCause;
+import io.oap.cache.PinnedChunks;
+import io.oap.cache.file.MetadataCache;
+import io.oap.cache.stats.CacheCounters;
+import io.oap.cache.stats.MissCause;
 import io.oap.common.FileId;
 import java.io.EOFException;
 import java.io.IOException;
@@ -40,11 +41,11 @@ public final class CachedParquetStream extends SeekableInputStream {
   private final VersionedFileStream file;
   private final FileId id;
   private final CachedFooter footer;
-  private final FooterCache footers;
+  private final MetadataCache footers;
   private final ChunkCache chunks;
   private final CacheCounters counters;
 
-  private final List<HeldChunks> held = new ArrayList<>();
+  private final List<PinnedChunks> held = new ArrayList<>();
   private long position;
   private ByteBuffer window = EMPTY;
   private long windowStart;
@@ -53,7 +54,7 @@ public final class CachedParquetStream extends SeekableInputStream {
       VersionedFileStream file,
       FileId id,
       CachedFooter footer,
-      FooterCache footers,
+      MetadataCache footers,
       ChunkCache chunks,
       CacheCounters counters) {
     this.file = file;
@@ -102,7 +103,7 @@ public final class CachedParquetStream extends SeekableInputStream {
   private boolean handAgain(
       Map<ChunkRequest, List<ParquetFileRange>> byChunk, List<ParquetFileRange> around) {
     Map<ChunkRequest, ByteBuffer> again = new HashMap<>();
-    for (HeldChunks chunks : held) {
+    for (PinnedChunks chunks : held) {
       for (int i = 0; i < chunks.requests().size(); i++) {
         again.put(chunks.requests().get(i), chunks.buffer(i));
       }
@@ -140,7 +141,7 @@ public final class CachedParquetStream extends SeekableInputStream {
           }
         });
     if (!whole.isEmpty()) {
-      HeldChunks loaded = chunks.get(whole, file, counters);
+      PinnedChunks loaded = chunks.get(whole, file, counters);
       held.add(loaded);
       for (int i = 0; i < whole.size(); i++) {
         slice(loaded.buffer(i), whole.get(i), byChunk.get(whole.get(i)));
@@ -156,7 +157,7 @@ public final class CachedParquetStream extends SeekableInputStream {
    */
   public boolean dropDamaged() {
     boolean isDamaged = false;
-    for (HeldChunks chunks : held) {
+    for (PinnedChunks chunks : held) {
       isDamaged |= chunks.dropDamaged();
     }
     return isDamaged;
@@ -184,7 +185,7 @@ public final class CachedParquetStream extends SeekableInputStream {
   }
 
   private boolean serveHeld(ChunkRequest chunk, List<ParquetFileRange> wanted) {
-    HeldChunks found = chunks.getIfHeld(chunk);
+    PinnedChunks found = chunks.getIfHeld(chunk);
     if (found == null) {
       return false;
     }
@@ -227,7 +228,7 @@ public final class CachedParquetStream extends SeekableInputStream {
   }
 
   private void releaseHeld() {
-    held.forEach(HeldChunks::close);
+    held.forEach(PinnedChunks::close);
     held.clear();
   }
 
@@ -255,7 +256,7 @@ public final class CachedParquetStream extends SeekableInputStream {
   private byte[] structure(int length) throws IOException {
     byte[] bytes = new byte[length];
     ChunkRequest chunk = footer.chunkAround(windowStart, length);
-    try (HeldChunks found = chunk == null ? null : chunks.getIfHeld(chunk)) {
+    try (PinnedChunks found = chunk == null ? null : chunks.getIfHeld(chunk)) {
       if (found == null || found.dropDamaged()) {
         file.readFully(windowStart, bytes);
       } else {

@@ -1,7 +1,9 @@
 package io.oap.cache.parquet;
 
-import io.oap.cache.CacheCounters;
 import io.oap.cache.FileRanges;
+import io.oap.cache.file.FileIdentities;
+import io.oap.cache.file.FileReplacedException;
+import io.oap.cache.stats.CacheCounters;
 import io.oap.common.FileIdentity;
 import java.io.EOFException;
 import java.io.FileNotFoundException;

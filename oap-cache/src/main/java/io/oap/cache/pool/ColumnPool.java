@@ -129,7 +129,7 @@ public final class ColumnPool implements AutoCloseable {
     if (closed) {
       return new Reservation(Reservation.Outcome.NO_ROOM);
     }
-    ChunkMemory memory = ChunkMemory.ofThread();
+    ChunkStruct memory = ChunkStruct.ofThread();
     int error =
         -NativePool.reserve(
             pool,
@@ -169,7 +169,7 @@ public final class ColumnPool implements AutoCloseable {
     if (closed) {
       return null;
     }
-    ChunkMemory memory = ChunkMemory.ofThread();
+    ChunkStruct memory = ChunkStruct.ofThread();
     int result =
         NativePool.pin(
             pool,

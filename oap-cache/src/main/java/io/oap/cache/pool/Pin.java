@@ -7,14 +7,14 @@ import java.nio.ByteBuffer;
  * once none of them reads any more: slices point into the pool's memory, which is given to other
  * chunks after the last pin of a chunk has ended.
  */
-public final class Pin extends HeldChunk implements AutoCloseable {
+public final class Pin extends ChunkHandle implements AutoCloseable {
 
-  Pin(ColumnPool pool, ChunkMemory memory) {
+  Pin(ColumnPool pool, ChunkStruct memory) {
     super(pool, memory);
   }
 
   /** The pin that native code has just taken; it ends where the heap has no room for an object. */
-  static Pin of(ColumnPool pool, ChunkMemory memory) {
+  static Pin of(ColumnPool pool, ChunkStruct memory) {
     try {
       return new Pin(pool, memory);
     } catch (Throwable e) {

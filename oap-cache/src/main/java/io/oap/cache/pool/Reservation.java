@@ -15,7 +15,7 @@ import java.nio.ByteBuffer;
  * }
  * }</pre>
  */
-public final class Reservation extends HeldChunk implements AutoCloseable {
+public final class Reservation extends ChunkHandle implements AutoCloseable {
 
   /** What came of asking for memory. */
   public enum Outcome {
@@ -36,13 +36,13 @@ public final class Reservation extends HeldChunk implements AutoCloseable {
 
   private final Outcome outcome;
 
-  Reservation(ColumnPool pool, ChunkMemory memory) {
+  Reservation(ColumnPool pool, ChunkStruct memory) {
     super(pool, memory);
     outcome = Outcome.RESERVED;
   }
 
   /** What native code has just reserved; it ends where the heap has no room for an object. */
-  static Reservation of(ColumnPool pool, ChunkMemory memory) {
+  static Reservation of(ColumnPool pool, ChunkStruct memory) {
     try {
       return new Reservation(pool, memory);
     } catch (Throwable e) {

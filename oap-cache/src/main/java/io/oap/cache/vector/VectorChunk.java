@@ -9,10 +9,10 @@ import java.util.Objects;
  * native/include/oap_vector.h. For use by one thread at a time; any number of these may be opened
  * over one chunk.
  *
- * <p>Memory is named by its address ({@link Scratch}, or any other off-heap memory), and nothing
- * checks that there is as much behind it as these methods say they need. A selection is ascending
- * row numbers within a zone, two bytes each; the address 0 stands for all rows of the zone, and the
- * count is ignored then. Numbers are in native byte order and aligned to their size.
+ * <p>Memory is named by its address ({@link NativeBuffer}, or any other off-heap memory), and
+ * nothing checks that there is as much behind it as these methods say they need. A selection is
+ * ascending row numbers within a zone, two bytes each; the address 0 stands for all rows of the
+ * zone, and the count is ignored then. Numbers are in native byte order and aligned to their size.
  *
  * <p>Methods throw {@link IndexOutOfBoundsException} for a zone that there is not, {@link
  * IllegalStateException} after {@link #close}, and {@link VectorException} when the kind is not

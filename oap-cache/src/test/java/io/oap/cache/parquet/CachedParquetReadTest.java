@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.oap.cache.CacheCounters;
+import io.oap.cache.stats.CacheCounters;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

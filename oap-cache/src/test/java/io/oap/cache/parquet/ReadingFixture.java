@@ -3,10 +3,10 @@ package io.oap.cache.parquet;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
-import io.oap.cache.CacheCounters;
 import io.oap.cache.ColumnCache;
 import io.oap.cache.parquet.CachedParquetFile.RowGroup;
 import io.oap.cache.pool.PoolStats;
+import io.oap.cache.stats.CacheCounters;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

@@ -12,7 +12,7 @@ public final class PoolFaults {
 
   /** Abandons what this thread reserved last. */
   public static void abandonLastReservation(ColumnPool pool) {
-    new Reservation(pool, ChunkMemory.ofThread()).close();
+    new Reservation(pool, ChunkStruct.ofThread()).close();
   }
 
   /** Changes the first byte of a chunk that is held. */
@@ -25,6 +25,6 @@ public final class PoolFaults {
 
   /** Unpins what this thread pinned last. */
   public static void unpinLastPin(ColumnPool pool) {
-    new Pin(pool, ChunkMemory.ofThread()).close();
+    new Pin(pool, ChunkStruct.ofThread()).close();
   }
 }

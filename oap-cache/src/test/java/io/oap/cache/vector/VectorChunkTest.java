@@ -29,10 +29,10 @@ class VectorChunkTest {
   private static final ChunkKey KEY = ChunkKey.encoded(FILE, 3, 4);
 
   private final ColumnPool pool = ColumnPool.open(PoolOptions.anonymous(1 << 24));
-  private final Scratch values = new Scratch(8 * VectorChunk.ZONE_ROWS);
-  private final Scratch lengths = new Scratch(4 * VectorChunk.ZONE_ROWS);
-  private final Scratch nulls = new Scratch(VectorChunk.ZONE_ROWS);
-  private final Scratch selection = new Scratch(2 * VectorChunk.ZONE_ROWS);
+  private final NativeBuffer values = new NativeBuffer(8 * VectorChunk.ZONE_ROWS);
+  private final NativeBuffer lengths = new NativeBuffer(4 * VectorChunk.ZONE_ROWS);
+  private final NativeBuffer nulls = new NativeBuffer(VectorChunk.ZONE_ROWS);
+  private final NativeBuffer selection = new NativeBuffer(2 * VectorChunk.ZONE_ROWS);
 
   @AfterEach
   void closePool() {
@@ -82,7 +82,7 @@ class VectorChunkTest {
   @Test
   void strings_pointIntoThePinnedChunk() {
     byte[][] words = {utf8("first"), utf8(""), utf8("third word")};
-    Scratch text = new Scratch(64);
+    NativeBuffer text = new NativeBuffer(64);
     text.buffer().put(words[0]).put(words[2]);
     long[] at = {text.address(), text.address(), text.address() + words[0].length};
     try (VectorEncoder encoder = new VectorEncoder(VectorKind.BYTES)) {
@@ -97,7 +97,7 @@ class VectorChunkTest {
         assertEquals(3, chunk.dictionaryEntries());
         assertTrue(chunk.hasCodes(0));
         chunk.dictionaryBytes(values.address(), lengths.address());
-        Scratch matches = new Scratch(3);
+        NativeBuffer matches = new NativeBuffer(3);
         for (int code = 0; code < 3; code++) {
           matches.buffer().put(code, (byte) (lengths.buffer().getInt(4 * code) == 10 ? 1 : 0));
         }
@@ -200,7 +200,7 @@ class VectorChunkTest {
     }
     byte[] text = new byte[64 * VectorChunk.ZONE_ROWS];
     new Random(1).nextBytes(text);
-    Scratch kept = new Scratch(text.length);
+    NativeBuffer kept = new NativeBuffer(text.length);
     kept.buffer().put(text);
     for (int row = 0; row < VectorChunk.ZONE_ROWS; row++) {
       values.buffer().putLong(8 * row, kept.address() + 64L * row);
@@ -213,7 +213,7 @@ class VectorChunkTest {
       chunk.closeAfter(values);
       chunk.close();
       // What was freed would be used again.
-      IntStream.range(0, 100).forEach(i -> new Scratch(i * 5000));
+      IntStream.range(0, 100).forEach(i -> new NativeBuffer(i * 5000));
       try (Pin again = publishStrings(ChunkKey.encoded(FILE, 1, 0))) {
         assertArrayEquals(bytes(pin), bytes(again));
       }

@@ -1,7 +1,7 @@
 package io.oap.spark.status;
 
 import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
-import io.oap.cache.CacheCounters;
+import io.oap.cache.stats.CacheCounters;
 import java.io.Serializable;
 
 /**

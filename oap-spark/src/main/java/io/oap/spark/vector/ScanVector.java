@@ -1,6 +1,6 @@
 package io.oap.spark.vector;
 
-import io.oap.cache.vector.Scratch;
+import io.oap.cache.vector.NativeBuffer;
 import io.oap.cache.vector.VectorChunk;
 import io.oap.cache.vector.VectorKind;
 import java.math.BigInteger;
@@ -23,7 +23,7 @@ public final class ScanVector extends ColumnVector {
   private static final int LENGTH_BYTES = 4;
 
   private final int width;
-  private final Scratch memory; // what the addresses below point into
+  private final NativeBuffer memory; // what the addresses below point into
   private final long values;
   private final long lengths;
   private final long nulls;
@@ -41,7 +41,7 @@ public final class ScanVector extends ColumnVector {
     // The widest first, so that each part is aligned to its values.
     int valueBytes = capacity * (width == 0 ? ADDRESS_BYTES : width);
     int lengthBytes = width == 0 ? capacity * LENGTH_BYTES : 0;
-    memory = new Scratch(valueBytes + lengthBytes + capacity);
+    memory = new NativeBuffer(valueBytes + lengthBytes + capacity);
     values = memory.address();
     lengths = values + valueBytes;
     nulls = lengths + lengthBytes;

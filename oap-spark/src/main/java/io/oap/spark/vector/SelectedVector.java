@@ -1,6 +1,6 @@
 package io.oap.spark.vector;
 
-import io.oap.cache.vector.Scratch;
+import io.oap.cache.vector.NativeBuffer;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarArray;
@@ -14,13 +14,13 @@ import org.apache.spark.unsafe.types.UTF8String;
  */
 public final class SelectedVector extends ColumnVector {
   private final ColumnVector all;
-  private final Scratch rows;
+  private final NativeBuffer rows;
 
   /**
    * @param all the column selected from
    * @param rows where the row numbers stand
    */
-  public SelectedVector(ColumnVector all, Scratch rows) {
+  public SelectedVector(ColumnVector all, NativeBuffer rows) {
     super(all.dataType());
     this.all = all;
     this.rows = rows;

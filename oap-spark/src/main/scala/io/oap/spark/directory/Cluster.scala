@@ -10,7 +10,7 @@ import org.apache.spark.scheduler._
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 
 import io.oap.spark.executor.{ExecutorCache, ExecutorService}
-import io.oap.spark.internals.{PerApplication, SparkInternals}
+import io.oap.spark.internals.{PerSparkContext, SparkInternals}
 import io.oap.spark.rpc._
 
 /**
@@ -22,7 +22,7 @@ private[spark] final class Cluster private (cpusOfTask: Int) extends Logging {
   import Cluster._
 
   val directory = new Directory(MostDirectoryBytes)
-  val load = new ExecutorLoad(() => System.nanoTime())
+  val load = new ExecutorOccupancy(() => System.nanoTime())
   val removedFiles = new RemovedFiles(forget)
 
   private val requests = Background.thread("oap-requests", MostRequests)
@@ -34,7 +34,7 @@ private[spark] final class Cluster private (cpusOfTask: Int) extends Logging {
     SparkInternals.executors(context).forEach(executor =>
       joined(executor.id, executor.host, executor.cores))
     if (!context.isLocal) {
-      val members = new Membership(
+      val members = new ExecutorReconciler(
         () => directory.executorIds,
         () => SparkInternals.executorIds(context).asScala.toSet,
         () => SparkInternals.executors(context).asScala.toSeq,
@@ -142,7 +142,7 @@ private[spark] object Cluster {
 
   private val AnswerMillis = 10000L
 
-  private val all = new PerApplication(begin)
+  private val all = new PerSparkContext(begin)
 
   /** The cluster of an application, from its driver. */
   def of(context: SparkContext): Cluster = all.of(context)

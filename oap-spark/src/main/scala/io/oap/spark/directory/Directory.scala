@@ -27,10 +27,12 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
   private val files = new LinkedHashMap[java.lang.Long, FileChunks](16, 0.75f, true)
   private val schemas = Interners.newWeakInterner[FileColumns]()
   private val homes =
-    new Homes(math.min(Directory.MaxHomes, limitBytes / 4 / Homes.BytesOfOne).toInt)
+    new Assignments(math.min(Directory.MaxHomes, limitBytes / 4 / Assignments.BytesOfOne).toInt)
   private val guesses =
-    new Guesses(math.min(Directory.MaxGuesses, limitBytes / 8 / Guesses.BytesOfOne).toInt)
-  private val losses = new ExpectedRoom(nanoTime)
+    new SizeEstimates(math.min(
+      Directory.MaxGuesses,
+      limitBytes / 8 / SizeEstimates.BytesOfOne).toInt)
+  private val losses = new LostCapacity(nanoTime)
   private var fileBytes = 0L
   private var changesOfSlots = 0L
   private var changes = 0L

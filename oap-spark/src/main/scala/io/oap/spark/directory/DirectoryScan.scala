@@ -4,7 +4,14 @@ import java.util.{IdentityHashMap, Locale}
 
 import scala.collection.mutable
 
-import io.oap.spark.placement.{Holding, LiveExecutor, Mixing, Piece, Placed, RowGroupView}
+import io.oap.spark.placement.{
+  Assignment,
+  Hash64,
+  Holding,
+  LiveExecutor,
+  PlacementUnit,
+  RowGroupView
+}
 import io.oap.spark.rpc.ReleaseRowGroups
 
 /**
@@ -55,10 +62,10 @@ final class DirectoryScan private[spark] (directory: Directory, wanted: WantedCo
    * @param position first byte of the piece
    */
   def home(file: Long, position: Long): Int =
-    directory.home(Mixing.pieceKey(file, position)).fold(-1)(index)
+    directory.home(Hash64.pieceKey(file, position)).fold(-1)(index)
 
   /** Remembers where pieces were placed, for the plans made before reports tell of them. */
-  def settle(pieces: Array[Piece], placed: Placed): Unit =
+  def settle(pieces: Array[PlacementUnit], placed: Assignment): Unit =
     for (i <- pieces.indices if placed.executors(i) >= 0 && !placed.isGuest(i)) {
       val piece = pieces(i)
       val executor = placed.executors(i)
@@ -66,7 +73,7 @@ final class DirectoryScan private[spark] (directory: Directory, wanted: WantedCo
       val heldBytes = piece.holdings.find(_.executor == executor).fold(0L)(_.wantedBytes)
       if (heldBytes < piece.wantedBytes) {
         val bytes = if (isKnownThere) 0 else piece.wantedBytes - heldBytes
-        directory.settle(Mixing.pieceKey(piece.file, piece.position), known(executor), bytes)
+        directory.settle(Hash64.pieceKey(piece.file, piece.position), known(executor), bytes)
         if (bytes > 0 && unknown(piece.file))
           directory.guessed(piece.file, piece.position, bytes, known(executor), wanted)
       }
@@ -77,7 +84,9 @@ final class DirectoryScan private[spark] (directory: Directory, wanted: WantedCo
    * from now on, by id of those executors. Only of pools that are nearly full: elsewhere copies do
    * no harm, and serve while the other executor is busy.
    */
-  def uselessCopies(pieces: Array[Piece], placed: Placed): Map[String, ReleaseRowGroups] = {
+  def uselessCopies(
+      pieces: Array[PlacementUnit],
+      placed: Assignment): Map[String, ReleaseRowGroups] = {
     val copies = for {
       i <- pieces.indices if placed.isLasting(i)
       holding <- pieces(i).holdings if holding.executor != placed.executors(i)

@@ -7,8 +7,9 @@ import scala.util.control.NonFatal
 import org.apache.spark.{SparkConf, SparkEnv}
 import org.apache.spark.internal.Logging
 
-import io.oap.cache.{CacheCounters, ColumnCache}
+import io.oap.cache.ColumnCache
 import io.oap.cache.pool.{Medium, NativeLibrary, PoolOptions}
+import io.oap.cache.stats.CacheCounters
 import io.oap.common.OapConfig
 import io.oap.spark.internals.SparkInternals
 import io.oap.spark.status.{CacheMetrics, CacheStatus}

@@ -7,9 +7,9 @@ import org.apache.spark.TaskContext
 import org.apache.spark.internal.Logging
 
 import io.oap.cache.ColumnCache
-import io.oap.cache.KeptChunks.Outcome
-import io.oap.cache.parquet.KnownFiles.KnownFile
+import io.oap.cache.file.KnownFiles.KnownFile
 import io.oap.cache.pool.PoolSnapshot.HeldKey
+import io.oap.cache.quota.TablePins.Outcome
 import io.oap.common.{ChunkKey, FileId}
 import io.oap.spark.table.PinnedColumns
 

@@ -3,7 +3,7 @@ package io.oap.spark.executor
 import java.util.BitSet
 
 import io.oap.cache.ColumnCache
-import io.oap.cache.parquet.KnownFiles.KnownFile
+import io.oap.cache.file.KnownFiles.KnownFile
 import io.oap.common.FileId
 import io.oap.spark.rpc.{ExecutorRequest, ForgetFiles, ReleaseRowGroups, ReportAnew, SparkRpc, Wire}
 

@@ -4,9 +4,10 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.fs.FileStatus
 
-import io.oap.cache.{ColumnCache, KeptChunks}
-import io.oap.cache.parquet.KnownFiles.KnownFile
+import io.oap.cache.ColumnCache
+import io.oap.cache.file.KnownFiles.KnownFile
 import io.oap.cache.pool.PoolSnapshot.HeldKey
+import io.oap.cache.quota.TablePins
 import io.oap.common.ChunkKey
 
 /**
@@ -95,7 +96,7 @@ private[spark] object HeldFiles {
       Option(cache.files.get(id)).map(held(_, chunks.toSeq, cache.kept))
     }
 
-  private def held(file: KnownFile, chunks: Seq[HeldKey], kept: KeptChunks): HeldFile = {
+  private def held(file: KnownFile, chunks: Seq[HeldKey], kept: TablePins): HeldFile = {
     val leaves = file.columns.size
     val leafBytes = new Array[Long](leaves)
     file.chunkBytes.indices.foreach(i => leafBytes(i % leaves) += file.chunkBytes()(i))

@@ -6,7 +6,7 @@ import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 import scala.jdk.CollectionConverters._
 
-import io.oap.cache.parquet.KnownFiles.KnownFile
+import io.oap.cache.file.KnownFiles.KnownFile
 import io.oap.cache.pool.PoolSnapshot
 import io.oap.common.FileId
 import io.oap.spark.rpc.{FileDelta, FileLayout, ResidencyDelta, ResidencyReply}

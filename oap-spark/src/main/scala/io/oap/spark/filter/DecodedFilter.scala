@@ -8,7 +8,7 @@ import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 import org.apache.spark.unsafe.Platform
 
 import io.oap.cache.vector.VectorChunk
-import io.oap.spark.vector.{RowSelection, VectorForm, ZoneCopy}
+import io.oap.spark.vector.{RowSelection, VectorType, ZoneCopy}
 
 /**
  * Conditions of a query on columns that Spark's reader decodes, in one row group. A fault costs the
@@ -168,7 +168,7 @@ private[spark] object DecodedValues {
   def ofZone(
       zone: VectorChunk,
       condition: ZoneFilter,
-      form: VectorForm,
+      form: VectorType,
       copy: ZoneCopy): DecodedValues =
     (vector, batchRows, rows, count, out) => {
       copy.load(vector, form, batchRows, zone)

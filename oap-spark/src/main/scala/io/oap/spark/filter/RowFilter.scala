@@ -9,7 +9,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.oap.cache.vector.VectorKind
-import io.oap.spark.vector.VectorForm
+import io.oap.spark.vector.VectorType
 
 /**
  * A condition on one column, by which a scan drops rows. A row that does not meet it is not
@@ -212,7 +212,7 @@ private[spark] object RowFilter {
 
   /** Whether its values are integers in vector chunks, in the order Spark has for them. */
   private def isInteger(dataType: DataType): Boolean =
-    VectorForm.of(dataType).exists(form => IntegerKinds.contains(form.kind))
+    VectorType.of(dataType).exists(form => IntegerKinds.contains(form.kind))
 
   private def toLong(value: Any, dataType: DataType): Long = (value, dataType) match {
     case (boolean: Boolean, _) => if (boolean) 1 else 0

@@ -3,9 +3,9 @@ package io.oap.spark.filter
 import org.apache.spark.sql.vectorized.ColumnVector
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.oap.cache.vector.{KeySet, Scratch, VectorChunk, ZoneDecision}
+import io.oap.cache.vector.{KeySet, NativeBuffer, VectorChunk, ZoneDecision}
 import io.oap.spark.filter.RowFilter._
-import io.oap.spark.vector.{VectorForm, ZoneCopy}
+import io.oap.spark.vector.{VectorType, ZoneCopy}
 
 /** A condition of a query on one vector chunk, zone by zone. For one thread. */
 private[spark] sealed trait ZoneFilter {
@@ -99,7 +99,7 @@ private[spark] final class TaskFilter(prepared: PreparedFilter) extends AutoClos
   }
 
   /** The condition on rows of Spark's vectors; good until this is closed. */
-  def onDecoded(form: VectorForm, copy: ZoneCopy): DecodedValues = filter match {
+  def onDecoded(form: VectorType, copy: ZoneCopy): DecodedValues = filter match {
     case _: OneOfBytes =>
       val wanted = prepared.wantedBytes
       def bytes(vector: ColumnVector, row: Int) =
@@ -162,12 +162,12 @@ private final class InDictionary(chunk: VectorChunk, prepared: PreparedFilter)
   private def wanted = prepared.wantedBytes
 
   /** A byte for each entry of the dictionary: whether it is wanted. */
-  private lazy val matches: Scratch = {
+  private lazy val matches: NativeBuffer = {
     val entries = chunk.dictionaryEntries
-    val addresses = new Scratch(entries * 8)
-    val lengths = new Scratch(entries * 4)
+    val addresses = new NativeBuffer(entries * 8)
+    val lengths = new NativeBuffer(entries * 4)
     chunk.dictionaryBytes(addresses.address, lengths.address)
-    val found = new Scratch(entries)
+    val found = new NativeBuffer(entries)
     for (i <- 0 until entries) {
       val entry = UTF8String.fromAddress(
         null,

@@ -2,7 +2,8 @@ package io.oap.spark.filter
 
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-import io.oap.cache.{CacheCounters, HeldVector}
+import io.oap.cache.PinnedVector
+import io.oap.cache.stats.CacheCounters
 import io.oap.cache.vector.{VectorChunk, ZoneDecision}
 import io.oap.spark.vector.RowSelection
 
@@ -15,7 +16,7 @@ import io.oap.spark.vector.RowSelection
  * @param selection for the rows of a zone, used until this is closed
  */
 private[spark] final class ZoneScan(
-    chunks: Array[HeldVector],
+    chunks: Array[PinnedVector],
     filters: Seq[(TaskFilter, Int)],
     selection: RowSelection,
     counters: CacheCounters)
@@ -110,7 +111,7 @@ private[spark] final class ZoneScan(
   def enumerate(): Unit = selection.enumerate()
 
   /** The chunks that there are. */
-  def held: Seq[HeldVector] = chunks.toSeq.filter(_ != null)
+  def held: Seq[PinnedVector] = chunks.toSeq.filter(_ != null)
 
   override def close(): Unit = held.foreach(_.close())
 }

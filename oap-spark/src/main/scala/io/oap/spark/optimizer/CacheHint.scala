@@ -16,7 +16,7 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.oap.spark.table.TableChoice
+import io.oap.spark.table.TableSelector
 
 /**
  * A relation to which a hint gives the option `oap.cache`, from the hint's resolution until the
@@ -63,7 +63,7 @@ private[spark] object CacheHint extends Logging {
   }
 
   private def word(parameters: Seq[Any]): Option[String] =
-    Some(parameters.map(text)).collect { case Seq(one) if TableChoice.isWord(one) => one }
+    Some(parameters.map(text)).collect { case Seq(one) if TableSelector.isWord(one) => one }
 
   private def text(parameter: Any): String = parameter match {
     case UnresolvedAttribute(parts) => parts.mkString(".")
@@ -76,11 +76,11 @@ private[spark] object CacheHint extends Logging {
     case hinted: HintedRelation => hinted
     case relation: UnresolvedRelation => HintedRelation(relation, word)
     case relation @ LogicalRelation(files: HadoopFsRelation, _, _, _, _)
-        if !files.options.keys.exists(_.equalsIgnoreCase(TableChoice.Key)) =>
-      val options = files.options + (TableChoice.Key -> word)
+        if !files.options.keys.exists(_.equalsIgnoreCase(TableSelector.Key)) =>
+      val options = files.options + (TableSelector.Key -> word)
       relation.copy(relation = files.copy(options = options)(files.sparkSession))
-    case relation: DataSourceV2Relation if !relation.options.containsKey(TableChoice.Key) =>
-      val options = relation.options.asScala.toMap + (TableChoice.Key -> word)
+    case relation: DataSourceV2Relation if !relation.options.containsKey(TableSelector.Key) =>
+      val options = relation.options.asScala.toMap + (TableSelector.Key -> word)
       relation.copy(options = new CaseInsensitiveStringMap(options.asJava))
     case other =>
       other.mapChildren(marked(_, word)).transformExpressions {

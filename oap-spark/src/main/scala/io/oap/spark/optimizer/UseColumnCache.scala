@@ -28,11 +28,11 @@ import io.oap.spark.directory.Cluster
 import io.oap.spark.internals.{ConfigKeys, SparkInternals}
 import io.oap.spark.scan.{CachedParquetTable, CatalogPartitions, V1Statistics}
 import io.oap.spark.table.{
-  LimitedTables,
   PinnedColumns,
   PinnedTables,
-  TableChoice,
-  TableRules,
+  QuotaRegistry,
+  ScanCachePolicy,
+  TableSelector,
   TablesRead
 }
 
@@ -43,7 +43,7 @@ import io.oap.spark.table.{
  * streaming, no `_metadata` columns, no bucketed table, no user-defined types, no encryption, no
  * table whose partitions Spark can prune only in V1: by a computed join key, or by a subquery in
  * another way than that a column equals it. And only what the session, the table and the reader want
- * there: see [[TableChoice]]. The rest of the plan stays as it is.
+ * there: see [[TableSelector]]. The rest of the plan stays as it is.
  *
  * Spark optimizes a subquery before the plan it stands in, and later merges scalar subqueries over
  * the same relation into one (`MergeScalarSubqueries`). V2 scans with different columns would not
@@ -77,7 +77,7 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
     // fails on some filters.
     val settled = PushVariantIntoScan(SparkInternals.prunePartitions(plan))
     val joinKeys = new JoinKeys(settled, conf)
-    val choice = TableChoice.of(conf)
+    val choice = TableSelector.of(conf)
     val isPlaced = !hasBarrier(plan) && !countsOnLayout(plan)
     settled.transform {
       case relation: LogicalRelation =>
@@ -129,7 +129,7 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
   private def cachedV1(
       relation: LogicalRelation,
       joinKeys: JoinKeys,
-      choice: TableChoice,
+      choice: TableSelector,
       isPlaced: Boolean): Option[LogicalPlan] =
     relation.relation match {
       case files: HadoopFsRelation
@@ -165,11 +165,11 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
       table: Option[CatalogTable],
       paths: Seq[Path],
       options: Map[String, String],
-      choice: TableChoice,
-      isPlaced: Boolean): TableRules = TableRules(
+      choice: TableSelector,
+      isPlaced: Boolean): ScanCachePolicy = ScanCachePolicy(
     if (choice.isPinned(table, options)) Some(PinnedColumns.All)
     else PinnedTables.of(session.sparkContext).of(paths),
-    LimitedTables.of(session.sparkContext).isRead(table, paths)(refreshed),
+    QuotaRegistry.of(session.sparkContext).isRead(table, paths)(refreshed),
     isPlaced
   )
 
@@ -215,7 +215,7 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
 
   private def cachedV2(
       relation: DataSourceV2Relation,
-      choice: TableChoice,
+      choice: TableSelector,
       isPlaced: Boolean): Option[LogicalPlan] = relation.table match {
     case table: ParquetTable
         if table.getClass == classOf[ParquetTable] &&

@@ -41,11 +41,11 @@ object Placement {
    *     find no room wait for these, and displace nothing until then
    */
   def place(
-      pieces: Array[Piece],
+      pieces: Array[PlacementUnit],
       executors: Array[LiveExecutor],
       rules: PlacementRules,
-      expectedRoomBytes: Long = 0): Placed = {
-    val placed = Placed.nowhere(pieces.length)
+      expectedRoomBytes: Long = 0): Assignment = {
+    val placed = Assignment.nowhere(pieces.length)
     if (executors.isEmpty) placed
     else {
       val placing = new Placing(pieces, executors, rules, expectedRoomBytes, placed)
@@ -62,12 +62,12 @@ object Placement {
 
 /** The steps of placing one scan's pieces; `placed` is filled in. */
 final private class Placing(
-    pieces: Array[Piece],
+    pieces: Array[PlacementUnit],
     executors: Array[LiveExecutor],
     rules: PlacementRules,
     expectedRoomBytes: Long,
-    placed: Placed) {
-  private val loads = new Loads(executors, rules)
+    placed: Assignment) {
+  private val loads = new PlacementCost(executors, rules)
   private val places = placed.executors
 
   def bearableWaitSeconds: Double = loads.bearableWaitSeconds
@@ -85,7 +85,7 @@ final private class Placing(
   /** Whether a copy is given up, once its piece has a lasting place on another executor. */
   private def isReleased(copy: Holding): Boolean = executors(copy.executor).isNearlyFull
 
-  private def isTooMuch(piece: Piece, owner: Int): Boolean =
+  private def isTooMuch(piece: PlacementUnit, owner: Int): Boolean =
     loads.displaces(owner, (piece.wantedBytes - held(piece, owner)).toDouble)
 
   /** Knows what is cold only after `placeThoseThatBelong`. */
@@ -102,10 +102,10 @@ final private class Placing(
     var unclaimedRoom = loads.freeBytes + expectedRoomBytes
     for (i <- cold) {
       val piece = pieces(i)
-      val key = Mixing.pieceKey(piece.file, piece.position)
+      val key = Hash64.pieceKey(piece.file, piece.position)
       val chosen = rendezvous.first(key, loads.tiers, near.of(piece.hosts))
       if (chosen >= 0) {
-        val waitsForRoom = loads.tiers(chosen) >= Loads.WithoutRoom && unclaimedRoom > 0
+        val waitsForRoom = loads.tiers(chosen) >= PlacementCost.WithoutRoom && unclaimedRoom > 0
         unclaimedRoom -= piece.wantedBytes
         give(i, chosen, isLasting = true, rules.usesResidency && waitsForRoom)
       }
@@ -117,7 +117,7 @@ final private class Placing(
     for (from <- executors.indices if loads.isOverloaded(from)) {
       val cheapestFirst =
         piecesOf.getOrElse(from, Nil).sortBy(i =>
-          (held(pieces(i), from), Mixing.mix(pieces(i).position), i))
+          (held(pieces(i), from), Hash64.mix(pieces(i).position), i))
       var next = 0
       while (next < cheapestFirst.length && loads.isOverloaded(from)) {
         val isMoved = move(cheapestFirst(next), from)
@@ -169,7 +169,7 @@ final private class Placing(
     if (isBehind.contains(true)) {
       val shareable = pieces.indices
         .filter(i => places(i) >= 0 && !isBehind(places(i)) && placed.alternatives(i).isEmpty)
-        .sortBy(i => (Mixing.mix(pieces(i).position), i))
+        .sortBy(i => (Hash64.mix(pieces(i).position), i))
       for (i <- shareable)
         pieces(i).holdings.find(h => isBehind(h.executor)).foreach(h => shareWith(i, h.executor))
       val late = mutable.PriorityQueue.from(executors.indices.filter(isBehind(_)))(
@@ -220,7 +220,7 @@ final private class Placing(
   }
 
   /** Whether a piece must leave the executor it belongs to; what is held there will be no use. */
-  private def leaves(piece: Piece, owner: Int): Boolean = {
+  private def leaves(piece: PlacementUnit, owner: Int): Boolean = {
     val heldBytes = held(piece, owner)
     val missing = piece.wantedBytes - heldBytes
     // All columns of a row group move together, the others when they are asked for again.
@@ -233,7 +233,7 @@ final private class Placing(
   }
 
   /** The executor that a piece belongs to, or -1 where it has none. */
-  private def ownerOf(piece: Piece): Int = {
+  private def ownerOf(piece: PlacementUnit): Int = {
     val warm = mostHeld(piece, h => if (loads.isOpen(h.executor)) h.wantedBytes else 0)
     if (warm >= 0) warm
     else if (piece.home >= 0 && loads.isOpen(piece.home)) piece.home
@@ -246,7 +246,7 @@ final private class Placing(
    * they are brought together, and what is held twice is used in one place and evicted in the
    * other. Of equal ones the home; without one any, by hash, lest the first have all to do.
    */
-  private def mostHeld(piece: Piece, bytes: Holding => Long): Int = {
+  private def mostHeld(piece: PlacementUnit, bytes: Holding => Long): Int = {
     var most = 0L
     for (holding <- piece.holdings) most = math.max(most, bytes(holding))
     var found: Holding = null
@@ -255,9 +255,9 @@ final private class Placing(
     if (found == null) -1 else found.executor
   }
 
-  private def isMore(a: Holding, b: Holding, piece: Piece): Boolean = {
+  private def isMore(a: Holding, b: Holding, piece: PlacementUnit): Boolean = {
     def draw(holding: Holding) =
-      Mixing.mix(Mixing.pieceKey(piece.file, piece.position) + holding.executor)
+      Hash64.mix(Hash64.pieceKey(piece.file, piece.position) + holding.executor)
     if (a.anyBytes != b.anyBytes) a.anyBytes > b.anyBytes
     else a.executor == piece.home || b.executor != piece.home && draw(a) > draw(b)
   }
@@ -266,7 +266,7 @@ final private class Placing(
    * Wanted bytes that the executor holds of a piece. What was sent there, and is still to be
    * reported, counts as held.
    */
-  private def held(piece: Piece, executor: Int): Long =
+  private def held(piece: PlacementUnit, executor: Int): Long =
     if (!rules.usesResidency) 0L
     else {
       val at = piece.holdings.indexWhere(_.executor == executor)

@@ -11,7 +11,7 @@ package io.oap.spark.placement
  * @param weights above 0
  */
 final private class Rendezvous(ids: Array[String], weights: Array[Double]) {
-  private val seeds = ids.map(id => Mixing.mix(id.hashCode.toLong ^ Rendezvous.Salt))
+  private val seeds = ids.map(id => Hash64.mix(id.hashCode.toLong ^ Rendezvous.Salt))
   private val means = weights.map(1 / _)
 
   /**

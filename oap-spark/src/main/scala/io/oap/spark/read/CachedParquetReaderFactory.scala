@@ -21,9 +21,10 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-import io.oap.cache.{CacheCounters, ColumnCache}
+import io.oap.cache.ColumnCache
+import io.oap.cache.stats.CacheCounters
 import io.oap.spark.executor.ExecutorCache
-import io.oap.spark.table.TableRules
+import io.oap.spark.table.ScanCachePolicy
 
 /**
  * Makes the readers of a cached scan, on executors.
@@ -40,7 +41,7 @@ final class CachedParquetReaderFactory(
     parquet: ParquetPartitionReaderFactory,
     conditions: PlannedConditions,
     isV1: Boolean,
-    tableRules: TableRules)
+    tableRules: ScanCachePolicy)
     extends PartitionReaderFactory {
 
   private val isVectorized = ParquetUtils.isBatchReadSupportedForSchema(
@@ -140,7 +141,7 @@ object CachedParquetReaderFactory {
   private[spark] def inRole(
       cache: ColumnCache,
       partition: InputPartition,
-      tableRules: TableRules): ColumnCache = {
+      tableRules: ScanCachePolicy): ColumnCache = {
     cache.limit(tableRules.limits.asJava)
     partition match {
       case placed: PlacedPartition

@@ -26,7 +26,7 @@ import io.oap.cache.parquet.CachedParquetStream
  * @param batchSize rows of a batch at most; no batch has rows of two row groups
  */
 private[spark] final class DecodedBatches(
-    split: SplitFile,
+    split: OpenSplit,
     groups: Seq[RowGroup],
     schema: StructType,
     filters: Array[Filter],

@@ -7,7 +7,7 @@ import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 
-import io.oap.cache.HeldVector
+import io.oap.cache.PinnedVector
 import io.oap.cache.parquet.CachedParquetFile.RowGroup
 import io.oap.cache.vector.{VectorChunk, VectorException}
 import io.oap.common.ChunkKey
@@ -18,7 +18,7 @@ import io.oap.spark.vector.{FlatColumn, PromotedChunk, Promotion, ScanVector, Se
  * One open split, row group by row group: each column from its vector chunk where the pool has it,
  * the others through Spark's reader.
  */
-private[spark] final class RowGroupsReader(split: SplitFile, task: RowGroupsTask)
+private[spark] final class RowGroupsReader(split: OpenSplit, task: TaskReadContext)
     extends SplitReader {
 
   private val schema = task.readSchema
@@ -27,7 +27,7 @@ private[spark] final class RowGroupsReader(split: SplitFile, task: RowGroupsTask
   private val flatByName = flat.map(column => schema(column.index).name -> column).toMap
   private val rowGroups = split.withCandidates(split.rowGroups, task.filters).iterator
   private var current: RowGroup = _
-  private var rows: Option[BatchRows] = None
+  private var rows: Option[RowGroupBatches] = None
 
   private val partitionColumns: Array[ColumnVector] =
     task.partitionSchema.fields.zipWithIndex.map { case (field, i) =>
@@ -47,7 +47,7 @@ private[spark] final class RowGroupsReader(split: SplitFile, task: RowGroupsTask
     found
   }
 
-  private def advance(open: BatchRows): Boolean =
+  private def advance(open: RowGroupBatches): Boolean =
     try open.next()
     catch {
       case e @ VectorFault() =>
@@ -65,7 +65,7 @@ private[spark] final class RowGroupsReader(split: SplitFile, task: RowGroupsTask
    * Decodes what is left of a row group whose vector chunks have failed. Where one of them is
    * damaged, rows that were handed over may be wrong, and are compared with those in the file.
    */
-  private def resume(failed: ZoneRows, error: Throwable): BatchRows = {
+  private def resume(failed: ZoneRows, error: Throwable): RowGroupBatches = {
     val isDamaged = dropDamaged(failed.zones.held, error)
     val settled = failed.settled
     if (settled.isStart) decodedRows(current)
@@ -86,7 +86,7 @@ private[spark] final class RowGroupsReader(split: SplitFile, task: RowGroupsTask
   }
 
   /** Drops what is damaged; all, where chunks cannot be read although they are as they were made. */
-  private def dropDamaged(held: Seq[HeldVector], error: Throwable): Boolean =
+  private def dropDamaged(held: Seq[PinnedVector], error: Throwable): Boolean =
     held.map(_.dropIfDamaged()).contains(true) || (error match {
       case e: VectorException if e.isCorrupt =>
         held.foreach(_.drop())
@@ -109,8 +109,8 @@ private[spark] final class RowGroupsReader(split: SplitFile, task: RowGroupsTask
     rows = None
   }
 
-  private def open(group: RowGroup): BatchRows = {
-    val held = new Array[HeldVector](schema.length)
+  private def open(group: RowGroup): RowGroupBatches = {
+    val held = new Array[PinnedVector](schema.length)
     val rows =
       try {
         if (task.usesVectors) flat.foreach(column => held(column.index) = vectorOf(group, column))
@@ -126,7 +126,7 @@ private[spark] final class RowGroupsReader(split: SplitFile, task: RowGroupsTask
   }
 
   /** The vector chunk of a column if the pool holds it; else null. */
-  private def vectorOf(group: RowGroup, column: FlatColumn): HeldVector = {
+  private def vectorOf(group: RowGroup, column: FlatColumn): PinnedVector = {
     val held = task.vectors.getIfHeld(key(group, column, column.representation))
     if (held == null || held.chunk.rows == group.metaData.getRowCount) held
     else {
@@ -139,7 +139,7 @@ private[spark] final class RowGroupsReader(split: SplitFile, task: RowGroupsTask
   private def key(group: RowGroup, column: FlatColumn, representation: Long): ChunkKey =
     split.cached.key(group, column.leaf, representation)
 
-  private def decodedRows(group: RowGroup): BatchRows = {
+  private def decodedRows(group: RowGroup): RowGroupBatches = {
     val promotion = promote(group, schema.indices)
     val batchSize = if (promotion.isEmpty) task.batchSize else VectorChunk.ZONE_ROWS
     // Where it costs no reading, all rows are decoded rather than those of some pages only, so that
@@ -175,7 +175,7 @@ private[spark] final class RowGroupsReader(split: SplitFile, task: RowGroupsTask
         filter.onDecoded(column.form, task.zoneCopy)))
   }
 
-  private def vectorRows(group: RowGroup, held: Array[HeldVector]): BatchRows = {
+  private def vectorRows(group: RowGroup, held: Array[PinnedVector]): RowGroupBatches = {
     for (column <- flat; vector = held(column.index) if vector != null) {
       task.counters.hit(vector.bytes)
       val encoded = split.cached.chunk(group, column.leaf)
@@ -191,7 +191,10 @@ private[spark] final class RowGroupsReader(split: SplitFile, task: RowGroupsTask
     rowsOf(group, held, new ZoneScan(held, filters, task.selection, task.counters))
   }
 
-  private def rowsOf(group: RowGroup, held: Array[HeldVector], zones: ZoneScan): BatchRows = {
+  private def rowsOf(
+      group: RowGroup,
+      held: Array[PinnedVector],
+      zones: ZoneScan): RowGroupBatches = {
     for (column <- flat if held(column.index) != null && task.unpacked(column.index) == null) {
       task.unpacked(column.index) =
         new ScanVector(column.form.dataType, column.form.kind, VectorChunk.ZONE_ROWS)
@@ -211,7 +214,7 @@ private[spark] final class RowGroupsReader(split: SplitFile, task: RowGroupsTask
       group: RowGroup,
       rest: Seq[Int],
       here: Array[ScanVector],
-      zones: ZoneScan): BatchRows = {
+      zones: ZoneScan): RowGroupBatches = {
     // All that may fail comes before the reader is open.
     val promotion = promote(group, rest)
     promotion.dropDamaged()

@@ -2,7 +2,7 @@ package io.oap.spark.read
 
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, CustomTaskMetric}
 
-import io.oap.cache.{CacheCounters, MissCause}
+import io.oap.cache.stats.{CacheCounters, MissCause}
 
 /**
  * What the SQL tab shows of a cached scan. Spark makes the classes by name, hence one class each.

@@ -7,8 +7,9 @@ import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-import io.oap.cache.{CacheCounters, ColumnCache}
-import io.oap.cache.parquet.FileReplacedException
+import io.oap.cache.ColumnCache
+import io.oap.cache.file.FileReplacedException
+import io.oap.cache.stats.CacheCounters
 import io.oap.cache.vector.VectorException
 
 /**
@@ -34,14 +35,14 @@ private[spark] final class SplitReaders(
   private val rowGroupsTask = {
     val isOfUse = settings.representation.usesVectors || conditions.rows.areOnValues
     if (isOfUse && parquet.readDataSchema.nonEmpty) {
-      Some(new RowGroupsTask(parquet, settings, conditions, cache, counters))
+      Some(new TaskReadContext(parquet, settings, conditions, cache, counters))
     } else {
       None
     }
   }
 
   private var isClosed = false
-  private var last: Option[OpenSplit] = None
+  private var last: Option[OpenReader] = None
 
   // Values are decoded late, when an operator looks at them: it may be the first to meet damage.
   for (task <- Option(TaskContext.get())) {
@@ -56,10 +57,10 @@ private[spark] final class SplitReaders(
     new GuardedReader(last)
   }
 
-  private def open(file: PartitionedFile): OpenSplit = {
+  private def open(file: PartitionedFile): OpenReader = {
     val foundBefore = counters.chunksHit
     val askedBefore = counters.chunksAsked
-    val split = new SplitFile(file, parquet, settings, conditions.runtime, cache, counters)
+    val split = new OpenSplit(file, parquet, settings, conditions.runtime, cache, counters)
     val batches = rowGroupsTask match {
       case Some(task) => new RowGroupsReader(split, task)
       case None =>
@@ -71,7 +72,7 @@ private[spark] final class SplitReaders(
             parquet.filters,
             settings.batchSize))
     }
-    new OpenSplit(
+    new OpenReader(
       batches,
       () =>
         split.cached.isRead(counters.chunksHit - foundBefore, counters.chunksAsked - askedBefore))
@@ -86,7 +87,7 @@ private[spark] final class SplitReaders(
   }
 
   /** @param split none: the task had ended before it was opened */
-  private final class GuardedReader(private var split: Option[OpenSplit])
+  private final class GuardedReader(private var split: Option[OpenReader])
       extends PartitionReader[ColumnarBatch] {
     override def next(): Boolean =
       SplitReaders.this.synchronized(!isClosed && split.exists(open =>
@@ -124,7 +125,7 @@ private[spark] trait SplitReader extends PartitionReader[ColumnarBatch] {
 }
 
 /** @param tell says what was asked for of the file */
-private final class OpenSplit(val batches: SplitReader, tell: () => Unit) extends AutoCloseable {
+private final class OpenReader(val batches: SplitReader, tell: () => Unit) extends AutoCloseable {
   override def close(): Unit =
     try batches.close()
     finally tell()

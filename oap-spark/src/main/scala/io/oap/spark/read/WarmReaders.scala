@@ -11,11 +11,12 @@ import org.apache.spark.sql.execution.datasources.v2.FilePartitionReader
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.oap.cache.{CacheCounters, ChunkRequest, ColumnCache, MissCause}
+import io.oap.cache.{ChunkRequest, ColumnCache}
 import io.oap.cache.parquet.CachedParquetFile.RowGroup
+import io.oap.cache.stats.{CacheCounters, MissCause}
 import io.oap.common.ChunkKey
 import io.oap.spark.executor.ExecutorCache
-import io.oap.spark.table.TableRules
+import io.oap.spark.table.ScanCachePolicy
 import io.oap.spark.vector.FlatColumn
 
 /** A number of column chunks, and their encoded bytes. */
@@ -82,7 +83,7 @@ private[spark] final class WarmReaderFactory(
     parquet: ParquetPartitionReaderFactory,
     conditions: ScanConditions,
     settings: ReadSettings,
-    tableRules: TableRules,
+    tableRules: ScanCachePolicy,
     isPatient: Boolean)
     extends PartitionReaderFactory {
 
@@ -115,7 +116,7 @@ private[spark] final class WarmReaderFactory(
     def run(): Warmed = {
       try {
         val split =
-          new SplitFile(file, parquet, settings, conditions.runtime, cache, counters)
+          new OpenSplit(file, parquet, settings, conditions.runtime, cache, counters)
         val groups = split.withCandidates(split.rowGroups, parquet.filters)
         val leaves = wantedLeaves(split)
         val vectors =
@@ -130,7 +131,7 @@ private[spark] final class WarmReaderFactory(
     }
 
     /** Ordinals of the leaf columns that Spark's reader would ask for. */
-    private def wantedLeaves(split: SplitFile): Seq[Int] = {
+    private def wantedLeaves(split: OpenSplit): Seq[Int] = {
       val schema = split.metaData.getSchema
       val wanted = ParquetReadSupport
         .getRequestedSchema(
@@ -148,7 +149,7 @@ private[spark] final class WarmReaderFactory(
     }
 
     /** Representation of the vector chunks of a leaf column, where it can have any. */
-    private def vectorsOf(split: SplitFile): Map[Int, Long] =
+    private def vectorsOf(split: OpenSplit): Map[Int, Long] =
       FlatColumn
         .of(
           split.metaData.getSchema,
@@ -159,7 +160,7 @@ private[spark] final class WarmReaderFactory(
         .toMap
 
     private def warm(
-        split: SplitFile,
+        split: OpenSplit,
         group: RowGroup,
         leaves: Seq[Int],
         vectors: Map[Int, Long]): Unit = {

@@ -43,14 +43,14 @@ import io.oap.spark.read.{
   ScanConditions,
   ScanMetrics
 }
-import io.oap.spark.table.TableRules
+import io.oap.spark.table.ScanCachePolicy
 
 /** Takes Spark's V2 push-down as Spark's own Parquet source does, and builds a cached scan. */
 final class CachedParquetScanBuilder(
     parquet: ParquetScanBuilder,
     statistics: Option[V1Statistics],
     offered: Set[String],
-    tableRules: TableRules)
+    tableRules: ScanCachePolicy)
     extends ParquetScanBuilder(
       parquet.sparkSession,
       parquet.fileIndex,
@@ -108,7 +108,7 @@ final class CachedParquetScan(
     parquet: ParquetScan,
     statistics: Option[V1Statistics],
     offered: Set[String],
-    tableRules: TableRules)
+    tableRules: ScanCachePolicy)
     extends ParquetScan(
       parquet.sparkSession,
       parquet.hadoopConf,

@@ -5,7 +5,7 @@ import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetScanBuilder
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.oap.spark.table.TableRules
+import io.oap.spark.table.ScanCachePolicy
 
 /**
  * A Parquet table as Spark's DataSource V2 knows it, read through the column cache.
@@ -25,7 +25,7 @@ final class CachedParquetTable(
     allColumns: StructType,
     val statistics: Option[V1Statistics],
     offered: Set[String],
-    tableRules: TableRules)
+    tableRules: ScanCachePolicy)
     extends ParquetTable(
       parquet.name,
       parquet.sparkSession,

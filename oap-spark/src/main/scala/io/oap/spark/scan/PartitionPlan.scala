@@ -8,7 +8,7 @@ import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFil
 
 import io.oap.common.FileIdentity
 import io.oap.spark.directory.Directory
-import io.oap.spark.placement.{Holding, Piece, Placement, PlacementRules, RowGroupView}
+import io.oap.spark.placement.{Holding, Placement, PlacementRules, PlacementUnit, RowGroupView}
 import io.oap.spark.read.PlacedPartition
 import io.oap.spark.rpc.{ExecutorRequest, ReportAnew}
 
@@ -110,8 +110,8 @@ private[spark] final class PartitionPlan(
       start: Long,
       bytes: Long,
       holdings: Array[Holding],
-      hosts: Array[String]): Piece =
-    Piece(key, start, bytes, holdings, scan.home(key, start), hosts)
+      hosts: Array[String]): PlacementUnit =
+    PlacementUnit(key, start, bytes, holdings, scan.home(key, start), hosts)
 
   /**
    * A task waits for as long as reading anew what it wants takes, or as the other executors have
@@ -160,9 +160,9 @@ private[spark] final class PartitionPlan(
 private[spark] object PartitionPlan {
 
   /** A range of a file, and the same as Placement sees it. */
-  private final case class Range(file: PartitionedFile, piece: Piece)
+  private final case class Range(file: PartitionedFile, piece: PlacementUnit)
 
-  /** What [[Placed]] says of a piece. */
+  /** What [[Assignment]] says of a piece. */
   private final case class Role(executor: Int, alternatives: Seq[Int], isGuest: Boolean)
 
   /** Ranges that are read together. */

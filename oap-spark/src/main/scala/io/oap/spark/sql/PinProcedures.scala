@@ -11,7 +11,7 @@ import org.apache.spark.sql.types._
 
 import io.oap.spark.executor.ExecutorCommands
 import io.oap.spark.rpc.EveryExecutor
-import io.oap.spark.table.{PinnedColumns, PinnedTables, TableChoice}
+import io.oap.spark.table.{PinnedColumns, PinnedTables, TableSelector}
 
 /** The procedures of `oap.system` on what the pools hold already: pin, unpin and verify. */
 private object PinProcedures {
@@ -121,7 +121,7 @@ private object Pinning {
     }
     val all = columnsRead(table, whole)
     val isByProperty = whole.queryExecution.analyzed.collectLeaves().exists {
-      case relation: LogicalRelation => relation.catalogTable.exists(TableChoice.isPinned)
+      case relation: LogicalRelation => relation.catalogTable.exists(TableSelector.isPinned)
       case _ => false
     }
     Pinning(table, paths, columns, PinnedColumns.of(all).names.get, isByProperty)

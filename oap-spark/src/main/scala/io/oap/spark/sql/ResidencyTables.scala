@@ -6,11 +6,11 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
-import io.oap.cache.TableLimit.Kind
+import io.oap.cache.quota.QuotaRule.Kind
 import io.oap.spark.executor.{HeldChunk, HeldFile, HeldFiles}
 import io.oap.spark.rpc.EveryExecutor
 import io.oap.spark.status.{CacheStatus, ReaderTotals}
-import io.oap.spark.table.{LimitedTables, TablesRead}
+import io.oap.spark.table.{QuotaRegistry, TablesRead}
 
 /** The tables of `oap.system` on what the pools hold: chunks, files, columns, tables. */
 private object ResidencyTables {
@@ -125,7 +125,7 @@ private object ResidencyTables {
     def mostBytes: Long =
       held.groupMapReduce(_._1)(_._2.chunks.map(_.bytes).sum)(_ + _).values.maxOption.getOrElse(0L)
     def share(kind: Kind): String = held.headOption.flatMap { case (_, file) =>
-      LimitedTables.of(session.sparkContext).of(kind, file.path)
+      QuotaRegistry.of(session.sparkContext).of(kind, file.path)
     }.fold[String](null)(_.text)
   }
 

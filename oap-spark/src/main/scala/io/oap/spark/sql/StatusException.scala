@@ -2,7 +2,7 @@ package io.oap.spark.sql
 
 import org.apache.spark.sql.AnalysisException
 
-import io.oap.spark.table.TableChoice
+import io.oap.spark.table.TableSelector
 
 /** What a user of the catalog `oap` did wrong, in the form of Spark's own errors. */
 private object StatusException {
@@ -82,7 +82,7 @@ private object StatusException {
     "The property <key> of the table <table> says that it is pinned: change that first, with " +
       "ALTER TABLE <table> UNSET TBLPROPERTIES ('<key>').",
     "table" -> table,
-    "key" -> TableChoice.Key
+    "key" -> TableSelector.Key
   )
 
   /** A `CACHE SELECT` of more than columns of one table. */

@@ -10,7 +10,7 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceRDD, DataSourceV
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.types.{LongType, StringType}
 
-import io.oap.cache.MissCause
+import io.oap.cache.stats.MissCause
 import io.oap.spark.read.{CachedParquetReaderFactory, ChunkSum, Warmed}
 import io.oap.spark.scan.CachedParquetScan
 

@@ -6,7 +6,7 @@ import org.apache.spark.{SparkContext, SparkEnv}
 import org.apache.spark.internal.Logging
 import org.apache.spark.scheduler._
 
-import io.oap.spark.internals.{PerApplication, SparkInternals}
+import io.oap.spark.internals.{PerSparkContext, SparkInternals}
 import io.oap.spark.status.CacheSnapshot.Sample
 
 /**
@@ -42,7 +42,7 @@ private[spark] final class CacheStatus extends SnapshotListener {
 }
 
 private[spark] object CacheStatus extends Logging {
-  private val all = new PerApplication(begin)
+  private val all = new PerSparkContext(begin)
 
   /** Returns the status of a running application, from its driver; it begins with the first call. */
   def of(context: SparkContext): CacheStatus = all.of(context)

@@ -5,7 +5,7 @@ import java.util.Locale
 import org.apache.hadoop.fs.Path
 import org.apache.spark.SparkContext
 
-import io.oap.spark.internals.PerApplication
+import io.oap.spark.internals.PerSparkContext
 
 /**
  * Columns of a table whose chunks stay in the pools once they are there.
@@ -64,7 +64,7 @@ private[spark] final class PinnedTables private () {
 }
 
 private[spark] object PinnedTables {
-  private val all = new PerApplication(_ => new PinnedTables)
+  private val all = new PerSparkContext(_ => new PinnedTables)
 
   /** Returns the ones of an application. */
   def of(context: SparkContext): PinnedTables = all.of(context)

@@ -22,7 +22,7 @@ private[spark] final case class FlatColumn(
     index: Int,
     leaf: Int,
     path: ColumnPath,
-    form: VectorForm,
+    form: VectorType,
     representation: Long)
 
 private[spark] object FlatColumn {
@@ -46,7 +46,7 @@ private[spark] object FlatColumn {
       (field, index) <- requested(file, schema, conf).zipWithIndex
       if field.isPrimitive && !field.isRepetition(Type.Repetition.REPEATED)
       leaf <- leaves.get(field.getName)
-      form <- VectorForm.of(schema(index).dataType)
+      form <- VectorType.of(schema(index).dataType)
     } yield FlatColumn(
       index,
       leaf,

@@ -20,7 +20,7 @@ import io.oap.common.ChunkKey
  */
 private[spark] final case class PromotedChunk(
     column: Int,
-    form: VectorForm,
+    form: VectorType,
     vector: ChunkKey,
     encoded: ChunkKey,
     encodedBytes: Long,

@@ -1,6 +1,6 @@
 package io.oap.spark.vector
 
-import io.oap.cache.vector.Scratch
+import io.oap.cache.vector.NativeBuffer
 
 /**
  * Which rows of a zone or a batch are wanted: all, or those whose numbers stand in memory that one
@@ -8,7 +8,7 @@ import io.oap.cache.vector.Scratch
  *
  * @param numbers room for the row numbers, unsigned and of 16 bits each
  */
-private[spark] final class RowSelection(val numbers: Scratch) {
+private[spark] final class RowSelection(val numbers: NativeBuffer) {
   private var isWhole = true
   private var wanted = 0
 

@@ -5,7 +5,7 @@ import org.apache.spark.sql.vectorized.ColumnVector
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.oap.cache.vector.{Scratch, VectorChunk, VectorEncoder, VectorKind}
+import io.oap.cache.vector.{NativeBuffer, VectorChunk, VectorEncoder, VectorKind}
 import io.oap.spark.internals.OnHeapNulls
 
 /**
@@ -14,11 +14,11 @@ import io.oap.spark.internals.OnHeapNulls
  */
 private[spark] final class ZoneCopy {
   private val rowsAtMost = VectorChunk.ZONE_ROWS
-  private val values = new Scratch(rowsAtMost * 8)
-  private val ids = new Scratch(rowsAtMost * 4)
-  private val lengths = new Scratch(rowsAtMost * 4)
-  private val nulls = new Scratch(rowsAtMost)
-  private var bytes = new Scratch(1 << 16)
+  private val values = new NativeBuffer(rowsAtMost * 8)
+  private val ids = new NativeBuffer(rowsAtMost * 4)
+  private val lengths = new NativeBuffer(rowsAtMost * 4)
+  private val nulls = new NativeBuffer(rowsAtMost)
+  private var bytes = new NativeBuffer(1 << 16)
 
   /**
    * Adds the first rows of a vector as the encoder's next zone; an encoder is for one chunk.
@@ -26,7 +26,7 @@ private[spark] final class ZoneCopy {
    * @return false, and then nothing was added, where the rows have more than
    *     [[ZoneCopy.MostBytes]]
    */
-  def add(vector: ColumnVector, form: VectorForm, rows: Int, encoder: VectorEncoder): Boolean = {
+  def add(vector: ColumnVector, form: VectorType, rows: Int, encoder: VectorEncoder): Boolean = {
     val nullFlags = if (vector.hasNull) copyNulls(vector, rows) else 0L
     vector match {
       // A Parquet chunk has one dictionary: it need not be asked for every row.
@@ -41,7 +41,7 @@ private[spark] final class ZoneCopy {
   }
 
   /** Gives the first rows of a vector of fixed-width values to what filters them. */
-  def load(vector: ColumnVector, form: VectorForm, rows: Int, into: VectorChunk): Unit = {
+  def load(vector: ColumnVector, form: VectorType, rows: Int, into: VectorChunk): Unit = {
     val nullFlags = if (vector.hasNull) copyNulls(vector, rows) else 0L
     copyValues(vector, form, rows)
     into.setDecoded(values.address, nullFlags, rows)
@@ -49,7 +49,7 @@ private[spark] final class ZoneCopy {
 
   private def addValues(
       vector: ColumnVector,
-      form: VectorForm,
+      form: VectorType,
       rows: Int,
       nullFlags: Long,
       encoder: VectorEncoder): Boolean =
@@ -76,7 +76,7 @@ private[spark] final class ZoneCopy {
   }
 
   /** What a null row has is anything; Spark's vectors look up no dictionary for it. */
-  private def copyValues(vector: ColumnVector, form: VectorForm, rows: Int): Unit =
+  private def copyValues(vector: ColumnVector, form: VectorType, rows: Int): Unit =
     form.kind match {
       case VectorKind.I8 if form.isBoolean =>
         copy(vector.getBooleans(0, rows), Platform.BOOLEAN_ARRAY_OFFSET, values, rows)
@@ -94,11 +94,11 @@ private[spark] final class ZoneCopy {
       case VectorKind.BYTES => throw new IllegalArgumentException("bytes have no fixed width")
     }
 
-  private def copy(array: AnyRef, offset: Int, to: Scratch, bytes: Int): Unit =
+  private def copy(array: AnyRef, offset: Int, to: NativeBuffer, bytes: Int): Unit =
     Platform.copyMemory(array, offset.toLong, null, to.address, bytes.toLong)
 
   /** False where the rows have too many bytes. */
-  private def copyBytes(vector: ColumnVector, form: VectorForm, rows: Int): Boolean = {
+  private def copyBytes(vector: ColumnVector, form: VectorType, rows: Int): Boolean = {
     val offsets = new Array[Int](rows)
     var end = 0L
     var row = 0
@@ -117,7 +117,7 @@ private[spark] final class ZoneCopy {
   }
 
   /** The length of a row's value, which is copied if there is room for it. */
-  private def putBytes(vector: ColumnVector, form: VectorForm, row: Int, at: Int): Int =
+  private def putBytes(vector: ColumnVector, form: VectorType, row: Int, at: Int): Int =
     if (form.isString) {
       val string: UTF8String = vector.getUTF8String(row)
       if (makeRoom(at, string.numBytes)) string.writeToMemory(null, bytes.address + at)
@@ -135,7 +135,7 @@ private[spark] final class ZoneCopy {
     val needed = used.toLong + more
     if (needed > bytes.buffer.capacity && needed <= ZoneCopy.MostBytes) {
       val doubled = math.min(2L * bytes.buffer.capacity, ZoneCopy.MostBytes)
-      val larger = new Scratch(math.max(needed, doubled).toInt)
+      val larger = new NativeBuffer(math.max(needed, doubled).toInt)
       Platform.copyMemory(null, bytes.address, null, larger.address, used)
       bytes = larger
     }

@@ -2,19 +2,19 @@ package io.oap.spark.directory
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.oap.spark.placement.{Piece, Placed}
+import io.oap.spark.placement.{Assignment, PlacementUnit}
 
 /** What the Directory remembers of plans until executors report. */
 final class DirectoryPlansSuite extends AnyFunSuite with DirectoryReports {
-  private def piece(file: Long, home: Int, bytes: Long): Piece =
-    Piece(file, 0, bytes, Array.empty, home, Array.empty)
+  private def piece(file: Long, home: Int, bytes: Long): PlacementUnit =
+    PlacementUnit(file, 0, bytes, Array.empty, home, Array.empty)
 
   test("homes are known by the next scan, until the executor is lost") {
     val directory = withExecutors("1", "2")
     val scan = directory.scan(Nil, isCaseSensitive = true)
     assert(scan.home(7, 0) == -1)
     val guests =
-      Placed.nowhere(3).copy(executors = Array(1, 0, -1), isGuest = Array(false, true, false))
+      Assignment.nowhere(3).copy(executors = Array(1, 0, -1), isGuest = Array(false, true, false))
     scan.settle(Array(piece(7, -1, 50), piece(8, -1, 60), piece(9, -1, 70)), guests)
     val next = directory.scan(Nil, isCaseSensitive = true)
     assert(Seq(7L, 8L, 9L).map(next.home(_, 0)) == Seq(1, -1, -1))
@@ -32,7 +32,7 @@ final class DirectoryPlansSuite extends AnyFunSuite with DirectoryReports {
     def planned = directory.scan(Nil, isCaseSensitive = true).executors.head.plannedBytes
     def settle(home: Int) = directory
       .scan(Nil, isCaseSensitive = true)
-      .settle(Array(piece(7, home, 40)), Placed.nowhere(1).copy(executors = Array(0)))
+      .settle(Array(piece(7, home, 40)), Assignment.nowhere(1).copy(executors = Array(0)))
     settle(-1)
     settle(0)
     assert(planned == 40)
@@ -55,11 +55,11 @@ final class DirectoryPlansSuite extends AnyFunSuite with DirectoryReports {
     // Three ranges: the first row group, of 7 bytes, the second, of 56, and what follows them.
     val ranges = Array((0L, 500L, 0), (500L, 600L, 1), (1100L, 900L, 1)).map {
       case (from, length, executor) =>
-        Piece(7, from, length, Array.empty, -1, Array.empty) -> executor
+        PlacementUnit(7, from, length, Array.empty, -1, Array.empty) -> executor
     }
     val scan = directory.scan(Seq("b"), isCaseSensitive = false)
     assert(scan.rowGroups(7).isEmpty)
-    scan.settle(ranges.map(_._1), Placed.nowhere(3).copy(executors = ranges.map(_._2)))
+    scan.settle(ranges.map(_._1), Assignment.nowhere(3).copy(executors = ranges.map(_._2)))
     assert(planned == Seq(500, 1500))
     now += 30L * 1000 * 1000 * 1000
     assert(planned == Seq(250, 750))
@@ -78,8 +78,8 @@ final class DirectoryPlansSuite extends AnyFunSuite with DirectoryReports {
     val scan = directory.scan(Seq("a"), isCaseSensitive = true)
     assert(scan.rowGroups(7).isEmpty)
     report(directory, "1", 0, added(7, 1))
-    val whole = Piece(7, 0, 2000, Array.empty, -1, Array.empty)
-    scan.settle(Array(whole), Placed.nowhere(1).copy(executors = Array(0)))
+    val whole = PlacementUnit(7, 0, 2000, Array.empty, -1, Array.empty)
+    scan.settle(Array(whole), Assignment.nowhere(1).copy(executors = Array(0)))
     assert(directory.scan(Nil, isCaseSensitive = true).executors.head.plannedBytes == 9)
   }
 
@@ -88,10 +88,11 @@ final class DirectoryPlansSuite extends AnyFunSuite with DirectoryReports {
     directory.executorJoined("1", "host", 4)
     val scan = directory.scan(Seq("a"), isCaseSensitive = true)
     // Of three ranges of a file, then of one of each.
-    val pieces = Array.tabulate(5000)(n => Piece(n / 3 * 3, n, 1, Array.empty, -1, Array.empty))
+    val pieces =
+      Array.tabulate(5000)(n => PlacementUnit(n / 3 * 3, n, 1, Array.empty, -1, Array.empty))
     for (some <- Seq(pieces, pieces.map(piece => piece.copy(file = piece.position)))) {
       some.foreach(piece => scan.rowGroups(piece.file))
-      scan.settle(some, Placed.nowhere(5000).copy(executors = new Array(5000)))
+      scan.settle(some, Assignment.nowhere(5000).copy(executors = new Array(5000)))
       assert(directory.estimatedBytes <= 25000 + 12500)
     }
   }
@@ -101,7 +102,7 @@ final class DirectoryPlansSuite extends AnyFunSuite with DirectoryReports {
     directory.executorJoined("1", "host", 4)
     val pieces = Array.tabulate(5000)(n => piece(n, -1, 1))
     val scan = directory.scan(Nil, isCaseSensitive = true)
-    scan.settle(pieces, Placed.nowhere(5000).copy(executors = new Array(5000)))
+    scan.settle(pieces, Assignment.nowhere(5000).copy(executors = new Array(5000)))
     assert(directory.estimatedBytes <= 25000)
     assert(scan.home(0, 0) == -1 && scan.home(4999, 0) == 0)
   }

@@ -2,7 +2,7 @@ package io.oap.spark.executor
 
 import scala.jdk.CollectionConverters._
 
-import io.oap.cache.parquet.KnownFiles.KnownFile
+import io.oap.cache.file.KnownFiles.KnownFile
 import io.oap.spark.CacheSuite
 import io.oap.spark.rpc.ReleaseRowGroups
 

@@ -9,7 +9,7 @@ import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.oap.cache.parquet.KnownFiles.KnownFile
+import io.oap.cache.file.KnownFiles.KnownFile
 import io.oap.cache.pool.PoolSnapshot
 import io.oap.common.{ChunkKey, FileId, FileIdentity}
 import io.oap.spark.rpc.{ResidencyDelta, ResidencyReply}

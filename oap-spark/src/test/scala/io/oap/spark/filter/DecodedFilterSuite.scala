@@ -5,8 +5,8 @@ import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector
 import org.apache.spark.sql.types.IntegerType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-import io.oap.cache.CacheCounters
-import io.oap.cache.vector.Scratch
+import io.oap.cache.stats.CacheCounters
+import io.oap.cache.vector.NativeBuffer
 import io.oap.spark.{CacheControl, CacheSuite}
 import io.oap.spark.vector.RowSelection
 
@@ -166,7 +166,7 @@ class DecodedFilterSuite extends CacheSuite {
     val filters = new DecodedFilters(Seq(
       new DecodedFilter(new TaskFilter(new PreparedFilter(RowFilter.Between("c", 1, 2))), 0, null)))
     val batch = new ColumnarBatch(Array(new OnHeapColumnVector(10, IntegerType)), 10)
-    val selection = new RowSelection(new Scratch(20))
+    val selection = new RowSelection(new NativeBuffer(20))
     selection.reset(10)
     filters.narrow(selection, batch)
     assert(selection.count === 10 && selection.rowNumbers === 0 && filters.isEmpty)

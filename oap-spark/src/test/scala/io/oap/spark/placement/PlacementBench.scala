@@ -56,7 +56,7 @@ object PlacementBench {
       Array.tabulate(Executors)(e => LiveExecutor(e.toString, "host", 8, 1L << 40, 1L << 39))
     val bytes = 8L << 20
     val pieces = Array.tabulate(Splits)(i =>
-      Piece(i, 4, bytes, Array(Holding(7, bytes, bytes)), 7, Array.empty))
+      PlacementUnit(i, 4, bytes, Array(Holding(7, bytes, bytes)), 7, Array.empty))
     val runs = Seq.fill(3)(timed(Placement.place(pieces, executors, PlacementRules())))
     check("plan of 100,000 splits, s", runs.map(_._2).sorted.apply(1), 2)
     check("splits left to it, of 1,000", runs.last._1.executors.count(_ == 7) / 1e2, 10)
@@ -70,7 +70,7 @@ object PlacementBench {
     val bytes = 8L << 20
     val pieces = Array.tabulate(Splits) { i =>
       val holder = i % (Executors / 2) * 2
-      Piece(i, 4, bytes, Array(Holding(holder, bytes, bytes)), holder, Array.empty)
+      PlacementUnit(i, 4, bytes, Array(Holding(holder, bytes, bytes)), holder, Array.empty)
     }
     val runs = Seq.fill(3)(timed(Placement.place(pieces, executors, PlacementRules())))
     check("plan of 100,000 splits, s", runs.map(_._2).sorted.apply(1), 2)
@@ -87,7 +87,7 @@ object PlacementBench {
         (() => s"host${random.nextInt(Executors)}", "here"),
         (() => "localhost", "elsewhere"))) {
       val pieces = Array.tabulate(Splits)(i =>
-        Piece(i, 4, 8L << 20, Array.empty, -1, Array.fill(3)(where())))
+        PlacementUnit(i, 4, 8L << 20, Array.empty, -1, Array.fill(3)(where())))
       val runs = Seq.fill(3)(timed(Placement.place(pieces, executors, PlacementRules()))._2)
       check(s"plan of 100,000 splits, blocks $what, s", runs.sorted.apply(1), 2)
     }

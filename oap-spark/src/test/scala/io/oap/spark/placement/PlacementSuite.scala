@@ -17,13 +17,13 @@ final class PlacementSuite extends AnyFunSuite {
       wanted: Long = 8 * MB,
       home: Int = -1,
       hosts: Seq[String] = Nil,
-      holdings: Seq[Holding] = Nil): Piece =
-    Piece(file, 4, wanted, holdings.toArray, home, hosts.toArray)
+      holdings: Seq[Holding] = Nil): PlacementUnit =
+    PlacementUnit(file, 4, wanted, holdings.toArray, home, hosts.toArray)
 
   private def place(
       executors: Array[LiveExecutor],
       rules: PlacementRules,
-      pieces: Piece*): Seq[(Int, Boolean)] = {
+      pieces: PlacementUnit*): Seq[(Int, Boolean)] = {
     val placed = Placement.place(pieces.toArray, executors, rules)
     placed.executors.toSeq.zip(placed.isGuest)
   }
@@ -31,10 +31,10 @@ final class PlacementSuite extends AnyFunSuite {
   private def alternatives(
       executors: Array[LiveExecutor],
       rules: PlacementRules,
-      pieces: Piece*): Seq[Seq[Int]] =
+      pieces: PlacementUnit*): Seq[Seq[Int]] =
     Placement.place(pieces.toArray, executors, rules).alternatives.toSeq
 
-  private def executorOf(executors: Array[LiveExecutor], piece: Piece): Int =
+  private def executorOf(executors: Array[LiveExecutor], piece: PlacementUnit): Int =
     place(executors, PlacementRules(), piece).head._1
 
   /** A file whose piece, being cold, does not go to that executor. */
@@ -59,7 +59,7 @@ final class PlacementSuite extends AnyFunSuite {
     def copies(of: Int*) = of.map(Holding(_, 8 * MB, 8 * MB))
     val everywhere = Seq.tabulate(400)(n => piece(n, holdings = copies(0, 1, 2, 3)))
     assert(shares(executors(4), everywhere).forall(n => n >= 80 && n <= 120))
-    def pairs(executors: Array[LiveExecutor], pieces: Seq[Piece]): Seq[(Int, Seq[Int])] =
+    def pairs(executors: Array[LiveExecutor], pieces: Seq[PlacementUnit]): Seq[(Int, Seq[Int])] =
       place(executors, PlacementRules(), pieces: _*).map(_._1)
         .zip(alternatives(executors, PlacementRules(), pieces: _*))
     assert(pairs(
@@ -84,7 +84,7 @@ final class PlacementSuite extends AnyFunSuite {
         newcomer: LiveExecutor,
         others: Array[LiveExecutor] = three,
         rules: PlacementRules = PlacementRules(),
-        pieces: Seq[Piece] = warm): Seq[Int] = {
+        pieces: Seq[PlacementUnit] = warm): Seq[Int] = {
       val all = others :+ newcomer
       assert(place(all, rules, pieces: _*).map(_._1).forall(_ < 3))
       val shared = alternatives(all, rules, pieces: _*)
@@ -183,12 +183,12 @@ final class PlacementSuite extends AnyFunSuite {
     assert(shares(one, pieces(400))(2) >= 85)
   }
 
-  private def pieces(count: Int): Seq[Piece] = {
+  private def pieces(count: Int): Seq[PlacementUnit] = {
     val random = new Random(seed)
     Seq.fill(count)(piece(random.nextLong()))
   }
 
-  private def shares(executors: Array[LiveExecutor], pieces: Seq[Piece]): Seq[Int] = {
+  private def shares(executors: Array[LiveExecutor], pieces: Seq[PlacementUnit]): Seq[Int] = {
     val places = place(executors, PlacementRules(), pieces: _*).map(_._1)
     executors.indices.map(e => places.count(_ == e))
   }

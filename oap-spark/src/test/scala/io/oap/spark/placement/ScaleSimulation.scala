@@ -10,7 +10,7 @@ import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
 
 import io.oap.common.FileIdentity
-import io.oap.spark.directory.{Directory, DirectoryScan, ExecutorLoad}
+import io.oap.spark.directory.{Directory, DirectoryScan, ExecutorOccupancy}
 import io.oap.spark.rpc.{FileDelta, FileLayout, ResidencyDelta}
 import io.oap.spark.scan.PartitionPlan
 
@@ -35,7 +35,7 @@ final class ScaleSimulation(
   private val poolBytes = MeanChunkBytes.toLong * Columns * rowGroups / executors * 11 / 10
   private val used = new Array[Long](executors)
   private val reports = new Array[Long](executors)
-  private val load = new ExecutorLoad(() => System.nanoTime())
+  private val load = new ExecutorOccupancy(() => System.nanoTime())
   val directory = new Directory(1L << 30)
 
   for (e <- ids.indices) {
@@ -72,7 +72,13 @@ final class ScaleSimulation(
       scan.rowGroups(file) match {
         case Some(views) =>
           views.map(v =>
-            Piece(file, v.start, v.wantedBytes, v.holdings, scan.home(file, v.start), NoHosts))
+            PlacementUnit(
+              file,
+              v.start,
+              v.wantedBytes,
+              v.holdings,
+              scan.home(file, v.start),
+              NoHosts))
         case None => piecesOf(scan, file, layout(file))
       }
     }
@@ -113,10 +119,16 @@ final class ScaleSimulation(
 
   private def path(file: Int): String = s"hdfs://cluster/warehouse/store_sales/part-$file.parquet"
 
-  private def piecesOf(scan: DirectoryScan, file: Long, layout: FileLayout): Array[Piece] =
+  private def piecesOf(scan: DirectoryScan, file: Long, layout: FileLayout): Array[PlacementUnit] =
     Array.tabulate(rowGroupsOfFile) { r =>
       val bytes = layout.chunkBytes.slice(r * Columns, (r + 1) * Columns).map(_.toLong).sum
-      Piece(file, layout.starts(r), bytes, Array.empty, scan.home(file, layout.starts(r)), NoHosts)
+      PlacementUnit(
+        file,
+        layout.starts(r),
+        bytes,
+        Array.empty,
+        scan.home(file, layout.starts(r)),
+        NoHosts)
     }
 
   /** Chunks of 1 KiB to a little over 2 MiB, the same for a file each time. */
@@ -152,7 +164,10 @@ object ScaleSimulation {
   private val NoHosts = Array.empty[String]
 
   /** A scan's pieces and where they are placed. */
-  final class Plan(val pieces: Array[Piece], placed: Placed, executors: Array[LiveExecutor]) {
+  final class Plan(
+      val pieces: Array[PlacementUnit],
+      placed: Assignment,
+      executors: Array[LiveExecutor]) {
 
     /** Id of the executor of each piece. */
     val places: Array[String] = placed.executors.map(executors(_).id)

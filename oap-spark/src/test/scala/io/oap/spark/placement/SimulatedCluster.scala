@@ -153,13 +153,13 @@ final class SimulatedCluster(
   private def piecesOf(
       scan: DirectoryScan,
       query: SimulatedQuery,
-      file: Long): Seq[(Piece, Seq[Int])] = {
+      file: Long): Seq[(PlacementUnit, Seq[Int])] = {
     val layout = table.layouts(file)
     scan.rowGroups(file) match {
       case Some(views) =>
         views.toSeq.zipWithIndex.map { case (view, n) =>
           val home = scan.home(file, view.start)
-          Piece(
+          PlacementUnit(
             file,
             view.start,
             view.wantedBytes,
@@ -171,7 +171,13 @@ final class SimulatedCluster(
         val length = layout.starts(0) + layout.chunkBytes.map(_.toLong).sum
         val home = scan.home(file, 0)
         Seq(
-          Piece(file, 0, length, Array.empty, home, Array.empty[String]) -> layout.starts.indices)
+          PlacementUnit(
+            file,
+            0,
+            length,
+            Array.empty,
+            home,
+            Array.empty[String]) -> layout.starts.indices)
     }
   }
 }

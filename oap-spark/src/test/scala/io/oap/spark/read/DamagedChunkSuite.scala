@@ -11,7 +11,7 @@ import org.apache.spark.SparkException
 import org.apache.spark.sql.DataFrame
 import org.scalatest.BeforeAndAfterEach
 
-import io.oap.cache.vector.{Scratch, VectorEncoder, VectorKind}
+import io.oap.cache.vector.{NativeBuffer, VectorEncoder, VectorKind}
 import io.oap.common.ChunkKey
 import io.oap.spark.{CacheControl, CacheSuite, DamagedPool, NoDirectMemory}
 import io.oap.spark.executor.ExecutorCache
@@ -206,7 +206,7 @@ class DamagedChunkSuite extends CacheSuite with BeforeAndAfterEach {
       val key = held.find(chunk(1, 0)).get
       assert(cache.drop(Map(key.file -> BitSet.valueOf(Array(2L))).asJava) === 1)
       Using.resource(new VectorEncoder(VectorKind.I64)) { encoder =>
-        encoder.add(new Scratch(800).address, 0, 100)
+        encoder.add(new NativeBuffer(800).address, 0, 100)
         cache.vectors.put(key, encoder, ChunkKey.encoded(key.file, 1, 0), 1 << 20)
       }
       assert(held(key))

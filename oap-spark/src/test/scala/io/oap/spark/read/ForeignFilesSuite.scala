@@ -20,7 +20,7 @@ import org.apache.spark.sql.internal.LegacyBehaviorPolicy
 import org.apache.spark.sql.types.TimestampType
 
 import io.oap.spark.CacheSuite
-import io.oap.spark.vector.VectorForm
+import io.oap.spark.vector.VectorType
 
 /** Files that other writers left: calendars, INT96, nanoseconds, strings without their type. */
 class ForeignFilesSuite extends CacheSuite {
@@ -176,12 +176,12 @@ class ForeignFilesSuite extends CacheSuite {
 
   test("what a file does not say of its zone is the process's, and part of a vector chunk's key") {
     val silent = RebaseSpec(LegacyBehaviorPolicy.LEGACY)
-    val form = VectorForm.of(TimestampType).get
+    val form = VectorType.of(TimestampType).get
     val here = TimeZone.getDefault
     val keys =
       try for (zone <- Seq("UTC", "Asia/Tokyo", "UTC")) yield {
         TimeZone.setDefault(TimeZone.getTimeZone(zone))
-        form.representation(FileCalendar(silent, silent, None).text)
+        form.representation(DatetimeRebase(silent, silent, None).text)
       }
       finally TimeZone.setDefault(here)
     assert(keys.distinct.size === 2 && keys.head === keys.last)

@@ -1,6 +1,6 @@
 package io.oap.spark.read
 
-import io.oap.cache.CacheCounters
+import io.oap.cache.stats.CacheCounters
 import io.oap.spark.CacheSuite
 
 /** Queries that come again and again, between scans of all columns of a table four pools large. */

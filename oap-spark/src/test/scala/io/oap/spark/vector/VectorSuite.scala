@@ -5,7 +5,7 @@ import org.apache.spark.sql.connector.expressions.{Expression, Expressions}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.execution.datasources.FilePartition
 
-import io.oap.cache.CacheCounters
+import io.oap.cache.stats.CacheCounters
 import io.oap.spark.{CacheControl, CacheSuite, NativeMemory}
 import io.oap.spark.read.JoinedPartition
 

@@ -1,0 +1,159 @@
+package io.oap.cache.file;
+
+import com.google.common.collect.Interner;
+import com.google.common.collect.Interners;
+import io.oap.common.FileId;
+import io.oap.common.FileIdentity;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+
+/**
+ * What the keys of the pool stand for: the files whose chunks it may hold, with their layout.
+ *
+ * <p>Files enter when they are opened. Now and then those of which the pool holds nothing leave, so
+ * that there are about as many as the pool has need of. One that leaves between its opening and its
+ * first chunk is unknown until it is opened again; who asks has to live with that. Thread-safe.
+ */
+public final class KnownFiles {
+
+  /** So many files, of so many bytes of heap, are few. */
+  private static final int FEW = 1 << 12;
+
+  private static final long FEW_BYTES = 16 << 20;
+
+  /** Rough heap size of a file besides its path and its row groups. */
+  private static final int BYTES_OF_FILE = 300;
+
+  /**
+   * A file.
+   *
+   * @param identity which version of which file
+   * @param columns for each leaf column, in the order of the file's schema, the name of the
+   *     top-level column it belongs to; shared between files that have the same
+   * @param starts first byte of each row group
+   * @param chunkBytes encoded length of each column chunk, by row group * columns.size() + column;
+   *     0 where the row group has none or it is not for the cache
+   * @param reads what readers have asked for since it is known
+   */
+  public record KnownFile(
+      FileIdentity identity,
+      List<String> columns,
+      long[] starts,
+      int[] chunkBytes,
+      FileReads reads) {
+
+    public KnownFile(FileIdentity identity, List<String> columns, long[] starts, int[] chunkBytes) {
+      this(identity, columns, starts, chunkBytes, new FileReads());
+    }
+
+    private long heapBytes() {
+      return BYTES_OF_FILE
+          + (long) Character.BYTES * identity.path().length()
+          + (long) Long.BYTES * starts.length
+          + (long) Integer.BYTES * chunkBytes.length;
+    }
+  }
+
+  private final ConcurrentMap<FileId, KnownFile> files = new ConcurrentHashMap<>();
+  private final Interner<List<String>> schemas = Interners.newWeakInterner();
+  private final Supplier<Set<FileId>> held;
+  private final int few;
+  private final long fewBytes;
+  private final AtomicLong bytes = new AtomicLong();
+  private volatile int most;
+  private volatile long mostBytes;
+
+  /**
+   * @param held files of which the pool holds chunks
+   */
+  public KnownFiles(Supplier<Set<FileId>> held) {
+    this(held, FEW, FEW_BYTES);
+  }
+
+  KnownFiles(Supplier<Set<FileId>> held, int few, long fewBytes) {
+    this.held = held;
+    this.few = few;
+    this.fewBytes = fewBytes;
+    this.most = few;
+    this.mostBytes = fewBytes;
+  }
+
+  /** The file of this id, or null. */
+  public KnownFile get(FileId id) {
+    return files.get(id);
+  }
+
+  /**
+   * The files in a folder, at any depth, or the one file of this name.
+   *
+   * @param path fully qualified, with scheme and authority
+   */
+  public Map<FileId, KnownFile> under(String path) {
+    String folder = path.endsWith("/") ? path : path + "/";
+    return where(
+        file -> file.identity().path().equals(path) || file.identity().path().startsWith(folder));
+  }
+
+  /** The files for which this is true. */
+  public Map<FileId, KnownFile> where(Predicate<KnownFile> isWanted) {
+    Map<FileId, KnownFile> found = new HashMap<>();
+    files.forEach(
+        (id, file) -> {
+          if (isWanted.test(file)) {
+            found.put(id, file);
+          }
+        });
+    return found;
+  }
+
+  /**
+   * Enters a file, unless it is known.
+   *
+   * @param describe makes the entry; called only when the file is not known
+   */
+  public void add(FileId id, Supplier<KnownFile> describe) {
+    if (files.containsKey(id)) {
+      return;
+    }
+    KnownFile file = withSharedColumns(describe.get());
+    if (files.putIfAbsent(id, file) == null) {
+      bytes.addAndGet(file.heapBytes());
+      if (areMany()) {
+        forgetUnheld(id);
+      }
+    }
+  }
+
+  private boolean areMany() {
+    return files.size() > most || bytes.get() > mostBytes;
+  }
+
+  /** Which costs a list of all chunks: only when there are twice as many as were left last time. */
+  private synchronized void forgetUnheld(FileId added) {
+    if (areMany()) {
+      Set<FileId> staying = new HashSet<>(held.get());
+      staying.add(added);
+      files.forEach(
+          (id, file) -> {
+            if (!staying.contains(id) && files.remove(id, file)) {
+              bytes.addAndGet(-file.heapBytes());
+            }
+          });
+      most = Math.max(few, 2 * files.size());
+      mostBytes = Math.max(fewBytes, 2 * bytes.get());
+    }
+  }
+
+  private KnownFile withSharedColumns(KnownFile file) {
+    List<String> columns = schemas.intern(file.columns());
+    return new KnownFile(file.identity(), columns, file.starts(), file.chunkBytes(), file.reads());
+  }
+}

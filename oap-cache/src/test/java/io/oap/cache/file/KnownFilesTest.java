@@ -1,0 +1,89 @@
+package io.oap.cache.file;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.oap.cache.file.KnownFiles.KnownFile;
+import io.oap.common.FileId;
+import io.oap.common.FileIdentity;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** Which known files are forgotten, and what they share. */
+class KnownFilesTest {
+  private final Set<FileId> held = new HashSet<>();
+  private final KnownFiles files = new KnownFiles(() -> held, 3, 1 << 20);
+
+  private static FileId id(int file) {
+    return new FileId(file, -file);
+  }
+
+  private static KnownFile describe(int file, int rowGroups) {
+    FileIdentity identity = new FileIdentity("file:/f" + file, 5000, 7, "");
+    List<String> columns = new ArrayList<>(List.of("a", "s", "s"));
+    return new KnownFile(identity, columns, new long[rowGroups], new int[3 * rowGroups]);
+  }
+
+  private void add(int file) {
+    add(files, file, 2);
+  }
+
+  private static void add(KnownFiles files, int file, int rowGroups) {
+    files.add(id(file), () -> describe(file, rowGroups));
+  }
+
+  @Test
+  void schema_ofManyFiles_isHeldOnce() {
+    add(1);
+    add(2);
+    assertSame(files.get(id(1)).columns(), files.get(id(2)).columns());
+  }
+
+  @Test
+  void filesWithoutChunks_areForgotten_whenThereAreTooMany() {
+    held.addAll(Set.of(id(1), id(3)));
+    for (int file = 1; file <= 3; file++) {
+      add(file);
+    }
+    assertNotNull(files.get(id(2)));
+    add(4);
+    assertNotNull(files.get(id(1)));
+    assertNull(files.get(id(2)));
+    assertNotNull(files.get(id(3)));
+    assertNotNull(files.get(id(4)), "its first chunk is still to come");
+    add(2);
+    assertNotNull(files.get(id(2)));
+  }
+
+  @Test
+  void largeFilesWithoutChunks_areForgotten_whenTheyAreTooMuch() {
+    KnownFiles few = new KnownFiles(() -> held, 1000, 100_000);
+    held.add(id(1));
+    for (int file = 1; file <= 50; file++) {
+      add(few, file, 500);
+      assertNotNull(few.get(id(file)));
+      assertTrue(few.where(known -> true).size() <= 10, "each has more than ten thousand bytes");
+    }
+    assertNotNull(few.get(id(1)));
+  }
+
+  @Test
+  void manyFilesAreKnown_onlyWhileManyHaveChunks() {
+    for (int file = 1; file <= 10; file++) {
+      held.add(id(file));
+      add(file);
+    }
+    assertEquals(10, files.where(known -> true).size());
+    held.clear();
+    for (int file = 11; file <= 35; file++) {
+      add(file);
+    }
+    assertTrue(files.where(known -> true).size() <= 3);
+  }
+}

@@ -1,0 +1,106 @@
+package io.oap.spark.placement
+
+/**
+ * An executor that may be given work.
+ *
+ * @param id Spark's id of the executor
+ * @param cores tasks it runs at a time
+ * @param capacityBytes capacity of its pool; 0 where it has none, negative until it has reported
+ * @param usedBytes what is used of it, by its last report
+ * @param plannedBytes what plans have sent there that no report tells of yet
+ * @param waitSeconds how much longer than on the executor that is free first a task is expected to
+ *     wait for a slot there; infinite for an executor to be left out
+ * @param isLate whether others held something already when it joined
+ */
+final case class LiveExecutor(
+    id: String,
+    host: String,
+    cores: Int,
+    capacityBytes: Long,
+    usedBytes: Long,
+    plannedBytes: Long = 0,
+    waitSeconds: Double = 0,
+    isLate: Boolean = false) {
+
+  /** Whether copies there take the room of what no other executor holds. */
+  def isNearlyFull: Boolean = usedBytes > LiveExecutor.NearlyFull * capacityBytes
+}
+
+private[spark] object LiveExecutor {
+  private val NearlyFull = 0.9
+}
+
+/**
+ * What an executor holds of a piece.
+ *
+ * @param executor index into the executors of the same [[DirectoryScan]]
+ * @param wantedBytes encoded bytes of the chunks it holds of the wanted columns
+ * @param anyBytes the same of all columns
+ */
+final case class Holding(executor: Int, wantedBytes: Long, anyBytes: Long)
+
+/**
+ * A row group as the Directory knows it, in the light of the columns that a scan wants.
+ *
+ * @param start its first byte in the file
+ * @param end the byte after its last
+ * @param wantedBytes encoded bytes of its wanted columns
+ * @param holdings by ascending executor; only executors that hold something of the row group
+ */
+final case class RowGroupView(
+    start: Long,
+    end: Long,
+    wantedBytes: Long,
+    holdings: Array[Holding])
+
+/**
+ * What is placed as one: a row group, several of them, or a range of bytes of a file that the
+ * Directory does not know.
+ *
+ * @param file `FileIdentity.placementKey`
+ * @param position first byte; file and position are what the piece is known by from scan to scan
+ * @param wantedBytes bytes to be read, cached or not: those of the wanted columns, where known
+ * @param holdings at most one for each executor
+ * @param home index of the executor that a plan gave the piece to before, or -1
+ * @param hosts hosts that have the piece on a disk of theirs; empty when that is unknown
+ */
+final case class PlacementUnit(
+    file: Long,
+    position: Long,
+    wantedBytes: Long,
+    holdings: Array[Holding],
+    home: Int,
+    hosts: Array[String]) {
+
+  /** Whether nobody is known to hold anything of it, but a plan has sent it to its home. */
+  def isOnItsWay: Boolean = home >= 0 && holdings.isEmpty
+}
+
+/**
+ * Where the pieces of a scan go, by their place in the array that was given.
+ *
+ * @param executors index of the executor that is to read the piece, or -1 for no preference
+ * @param alternatives indices of others that may read it, should they have nothing else to do
+ *     before the first one has a slot
+ * @param isGuest whether the piece belongs elsewhere or found no room: its chunks should be taken
+ *     into that executor's pool only where they displace nothing
+ * @param isLasting whether that executor is where it is to lie from now on, so that what others hold
+ *     of it is of no use
+ * @param bearableWaitSeconds for how long an executor may be waited for without others standing
+ *     idle for it
+ */
+final case class Assignment(
+    executors: Array[Int],
+    alternatives: Array[Seq[Int]],
+    isGuest: Array[Boolean],
+    isLasting: Array[Boolean],
+    bearableWaitSeconds: Double)
+
+private[spark] object Assignment {
+  def nowhere(pieces: Int): Assignment = Assignment(
+    Array.fill(pieces)(-1),
+    Array.fill(pieces)(Nil),
+    new Array[Boolean](pieces),
+    new Array[Boolean](pieces),
+    0)
+}

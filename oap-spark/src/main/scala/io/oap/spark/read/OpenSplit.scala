@@ -1,0 +1,135 @@
+package io.oap.spark.read
+
+import java.io.IOException
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.mapred.FileSplit
+import org.apache.hadoop.mapreduce.{JobID, TaskAttemptID, TaskID, TaskType}
+import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl
+import org.apache.parquet.filter2.predicate.LogicalInverseRewriter
+import org.apache.parquet.filter2.statisticslevel.StatisticsFilter
+import org.apache.parquet.hadoop.ParquetInputFormat
+import org.apache.parquet.hadoop.metadata.{FileMetaData, ParquetMetadata}
+import org.apache.parquet.io.SeekableInputStream
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.execution.datasources.PartitionedFile
+import org.apache.spark.sql.execution.datasources.parquet.{
+  ParquetReadSupport,
+  VectorizedParquetRecordReader
+}
+import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
+import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.types.StructType
+
+import io.oap.cache.ColumnCache
+import io.oap.cache.parquet.CachedParquetFile
+import io.oap.cache.parquet.CachedParquetFile.RowGroup
+import io.oap.cache.stats.CacheCounters
+
+/** A file that only Spark's own reader may read. */
+private[spark] final class EncryptedFileException(file: PartitionedFile)
+    extends IOException(s"Encrypted files are not cached: ${file.filePath}")
+
+/**
+ * One split of a file, opened: the row groups in it, and Spark's vectorized reader over them with
+ * their chunks taken from the cache.
+ *
+ * @throws EncryptedFileException for files that are not for the cache
+ */
+private[spark] final class OpenSplit(
+    val file: PartitionedFile,
+    parquet: ParquetPartitionReaderFactory,
+    settings: ReadSettings,
+    runtimeFilters: Array[Filter],
+    cache: ColumnCache,
+    counters: CacheCounters) {
+
+  private val hadoopConf = parquet.broadcastedConf.value.value
+
+  val cached = new CachedParquetFile(file.toPath, hadoopConf, cache, counters)
+  if (cached.isEncrypted) {
+    throw new EncryptedFileException(file)
+  }
+
+  def metaData: FileMetaData = cached.footer().getFileMetaData
+
+  val calendar: DatetimeRebase = DatetimeRebase.of(metaData, settings, hadoopConf)
+
+  /** Finds the row groups of the split in which a row may have a join key that Spark has sent. */
+  val rowGroups: Seq[RowGroup] = {
+    val all = cached.rowGroups(file.start, file.length).asScala.toSeq
+    val kept = withCandidates(all, runtimeFilters)
+    counters.pruneRowGroups(all.size - kept.size)
+    kept
+  }
+
+  /**
+   * Finds the row groups that hold a candidate for filters of the query, by their statistics; all
+   * where the reader's options say that statistics are not to be used, as they may be wrong.
+   */
+  def withCandidates(from: Seq[RowGroup], filters: Array[Filter]): Seq[RowGroup] =
+    if (!hadoopConf.getBoolean(ParquetInputFormat.STATS_FILTERING_ENABLED, true)) from
+    else settings.pushed(filters, metaData.getSchema, calendar.dates).fold(from) { predicate =>
+      // As Parquet does before it asks: statistics tell nothing of a negation.
+      val positive = LogicalInverseRewriter.rewrite(predicate)
+      from.filterNot(group => StatisticsFilter.canDrop(positive, group.metaData.getColumns))
+    }
+
+  /**
+   * Spark's reader over row groups of this split.
+   *
+   * @param schema what to read
+   * @param filters filters of the query by which it may pass over rows, whole pages at a time
+   * @param batchSize rows of a batch at most
+   * @param stream the file's bytes, closed with the reader, and where there comes to be none
+   */
+  def reader(
+      from: Seq[RowGroup],
+      schema: StructType,
+      filters: Array[Filter],
+      batchSize: Int,
+      stream: SeekableInputStream): VectorizedParquetRecordReader = {
+    val reader = newReader(batchSize)
+    val task = new TaskAttemptContextImpl(
+      hadoopConf,
+      new TaskAttemptID(new TaskID(new JobID(), TaskType.MAP, 0), 0))
+    task.getConfiguration.set(ParquetReadSupport.SPARK_ROW_REQUESTED_SCHEMA, schema.json)
+    settings
+      .pushed(filters, metaData.getSchema, calendar.dates)
+      .foreach(ParquetInputFormat.setFilterPredicate(task.getConfiguration, _))
+    // Our stream hands out whole chunks through this call, without a copy.
+    task.getConfiguration.setBoolean(ParquetInputFormat.HADOOP_VECTORED_IO_ENABLED, true)
+    var isOpen = false
+    try {
+      reader.initialize(
+        new FileSplit(file.toPath, file.start, file.length, Array.empty[String]),
+        task,
+        Some(cached.inputFile),
+        Some(stream),
+        Some(new ParquetMetadata(metaData, from.map(_.metaData).asJava))
+      )
+      reader.initBatch(parquet.partitionSchema, file.partitionValues)
+      reader.enableReturningBatches()
+      isOpen = true
+    } finally {
+      // Closing twice does no harm: initialize may have failed before or after it took the stream.
+      if (!isOpen) {
+        reader.close()
+        stream.close()
+      }
+    }
+    reader
+  }
+
+  private def newReader(batchSize: Int): VectorizedParquetRecordReader =
+    new VectorizedParquetRecordReader(
+      calendar.int96Zone.orNull,
+      calendar.dates.mode.toString,
+      calendar.dates.timeZone,
+      calendar.int96.mode.toString,
+      calendar.int96.timeZone,
+      settings.usesOffHeapVectors && TaskContext.get() != null,
+      batchSize
+    )
+}

@@ -1,0 +1,38 @@
+package io.oap.spark.internals
+
+import java.lang.ref.WeakReference
+
+import org.apache.spark.{SparkConf, SparkContext}
+import org.scalatest.concurrent.Eventually
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.time.{Millis, Seconds, Span}
+
+import io.oap.spark.directory.Cluster
+import io.oap.spark.status.CacheStatus
+import io.oap.spark.table.{PinnedTables, QuotaRegistry}
+
+/** What is known of an application goes with it. */
+class PerSparkContextSuite extends AnyFunSuite with Eventually {
+
+  override implicit val patienceConfig: PatienceConfig =
+    PatienceConfig(timeout = Span(60, Seconds), interval = Span(50, Millis))
+
+  private def endedApplication(): WeakReference[SparkContext] = {
+    val context = new SparkContext(
+      new SparkConf().setMaster("local[1]").setAppName("ended").set("spark.ui.enabled", "false"))
+    Cluster.of(context)
+    CacheStatus.of(context)
+    PinnedTables.of(context)
+    QuotaRegistry.of(context)
+    context.stop()
+    new WeakReference(context)
+  }
+
+  test("a context that has stopped is let go") {
+    val ended = endedApplication()
+    eventually {
+      System.gc()
+      assert(ended.get === null)
+    }
+  }
+}
