@@ -39,7 +39,8 @@ import io.oap.spark.scan.CachedParquetTable
  * no bloom filter, and a dynamic filter that finds no broadcast to reuse is dropped: so a data
  * column is offered only when it joins with a side that Spark will broadcast. The driver copies
  * each key several times on its way to the scan, and of very many keys the scan uses the least and
- * the greatest only: so the other side must be expected to have few rows. And equal parts of a
+ * the greatest only: so the other side must be expected to have few rows, as such and beside those
+ * of the scan, or gathering the keys takes longer than the rows they drop. And equal parts of a
  * plan are run once only while they stay equal: so a table that stands in the plan several times
  * offers its partition columns only, as it does in Spark alone. So does every table in a subquery
  * that is optimized apart from the plan around it, which may have the same tables.
@@ -62,29 +63,42 @@ private[spark] final class JoinKeys(plan: LogicalPlan, conf: SQLConf)
 
   private val keys: Seq[Key] = plan.collect {
     case ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, left, right, hint) =>
-      val leftIsSmall = (hintToBroadcastLeft(hint) || isSmall(left)) && hasFewKeys(left)
-      val rightIsSmall = (hintToBroadcastRight(hint) || isSmall(right)) && hasFewKeys(right)
-      leftKeys.flatMap(traced(_, left, rightIsSmall)) ++
-        rightKeys.flatMap(traced(_, right, leftIsSmall))
+      val leftIsSmall = hintToBroadcastLeft(hint) || isSmall(left)
+      val rightIsSmall = hintToBroadcastRight(hint) || isSmall(right)
+      leftKeys.flatMap(traced(_, left, right, rightIsSmall)) ++
+        rightKeys.flatMap(traced(_, right, left, leftIsSmall))
   }.flatten
 
-  private def traced(key: Expression, side: LogicalPlan, joinsSmall: Boolean): Option[Key] =
+  private def traced(
+      key: Expression,
+      side: LogicalPlan,
+      other: LogicalPlan,
+      joinsSmall: Boolean): Option[Key] =
     findExpressionAndTrackLineageDown(key, side).collect { case (origin, relation: LeafNode) =>
-      Key(origin, relation, joinsSmall)
+      Key(origin, relation, joinsSmall && hasFewKeys(other, relation))
     }
 
   /** Whether Spark expects to broadcast this; a V2 relation has no size before push-down. */
   private def isSmall(side: LogicalPlan): Boolean =
     !side.exists(_.isInstanceOf[DataSourceV2Relation]) && canBroadcastBySize(side, conf)
 
-  /** Whether Spark does not expect more rows than there may be keys; nothing is known of some. */
-  private def hasFewKeys(side: LogicalPlan): Boolean =
-    side.collectLeaves().exists {
-      case _: DataSourceV2Relation => true
-      case leaf => leaf.stats.sizeInBytes >= conf.defaultSizeInBytes
-    } || side.stats.rowCount.getOrElse(
-      side.stats.sizeInBytes / EstimationUtils.getSizePerRow(side.output)) <=
-      JoinKeys.MostExpectedRows
+  /** Whether a side is expected to have few rows beside those of a relation; true if unknown. */
+  private def hasFewKeys(side: LogicalPlan, beside: LeafNode): Boolean =
+    !(side.collectLeaves() :+ beside).forall(isKnown) || {
+      val most = (expectedRows(beside) / JoinKeys.RowsOfAKey)
+        .max(JoinKeys.AlwaysFew).min(JoinKeys.MostExpectedRows)
+      expectedRows(side) <= most
+    }
+
+  private def isKnown(leaf: LogicalPlan): Boolean = leaf match {
+    case _: DataSourceV2Relation => false
+    case _ => leaf.stats.sizeInBytes < conf.defaultSizeInBytes
+  }
+
+  /** By column statistics, or by the bytes of files, which are compressed: then it is too few. */
+  private def expectedRows(plan: LogicalPlan): BigInt =
+    plan.stats.rowCount.getOrElse(
+      plan.stats.sizeInBytes / EstimationUtils.getSizePerRow(plan.output))
 
   private val timesRead: Map[Any, Int] =
     plan.collectWithSubqueries { case relation: LeafNode => table(relation) }
@@ -164,7 +178,13 @@ private[spark] final class JoinKeys(plan: LogicalPlan, conf: SQLConf)
 private[spark] object JoinKeys {
 
   /** Files are compressed, so that there may be some times as many rows. */
-  private val MostExpectedRows = RowFilter.MostKeys / 2
+  private val MostExpectedRows = BigInt(RowFilter.MostKeys / 2)
+
+  /** What the driver does for a key costs about as much as dropping so many rows saves. */
+  private val RowsOfAKey = 64
+
+  /** So many keys cost a query nothing that can be told. */
+  private val AlwaysFew = BigInt(8192)
 
   /** Whether this is a join, or has a condition that Spark turns into one. */
   def joins(node: LogicalPlan): Boolean = node match {

@@ -105,23 +105,31 @@ class ManyKeysSuite extends CacheSuite {
       scan.runtimeFilters.count(_.isInstanceOf[DynamicPruningExpression])
     }.sum
 
-  private def joined(dimension: String): DataFrame =
+  private def joined(dimension: String, fact: String = "fact"): DataFrame =
     spark.sql(
-      s"""SELECT /*+ BROADCAST(d) */ count(*) FROM parquet.`${path("fact")}` f
+      s"""SELECT /*+ BROADCAST(d) */ count(*) FROM parquet.`${path(fact)}` f
          |JOIN $dimension d ON f.k = d.key WHERE d.used = 1""".stripMargin)
 
+  /** Every other key is in no way near the last one, as compression would have it. */
+  private def dimension(rows: Long): String = {
+    spark.range(0, rows, 1, 1)
+      .selectExpr("if(id % 2 = 0, id, xxhash64(id)) AS key", "1 AS used")
+      .write.mode("overwrite").parquet(path(s"keys$rows"))
+    s"parquet.`${path(s"keys$rows")}`"
+  }
+
   test("a broadcast of which many rows are expected gives no keys") {
-    def dimension(name: String, rows: Long): DataFrame = {
-      // Every other key is in no way near the last one, as compression would have it.
-      spark.range(0, rows, 1, 1)
-        .selectExpr("if(id % 2 = 0, id, xxhash64(id)) AS key", "1 AS used")
-        .write.parquet(path(name))
-      joined(s"parquet.`${path(name)}`")
+    spark.range(0, 3000000, 1, 2).selectExpr("xxhash64(id) AS k", "xxhash64(-id) AS v")
+      .write.parquet(path("longFact"))
+    def gives(keys: Long, fact: String): Boolean = {
+      val table = dimension(keys)
+      assertSameRows(joined(table, fact))
+      dynamicFilters(joined(table, fact)) == 1
     }
-    assert(dynamicFilters(dimension("few", 100000)) === 1)
-    assert(dynamicFilters(dimension("many", 3000000)) === 0)
-    assertSameRows(joined(s"parquet.`${path("few")}`"))
-    assertSameRows(joined(s"parquet.`${path("many")}`"))
+    assert(gives(5000, "fact"))
+    assert(!gives(100000, "fact"), "as many as the rows they drop, or more")
+    assert(gives(50000, "longFact"))
+    assert(!gives(3000000, "longFact"))
   }
 
   test("a broadcast of which nothing is known gives its keys") {
