@@ -11,7 +11,7 @@
  */
 #include "measure.h"
 #include "oap_vector.h"
-#include "vector_kernels.h"
+#include "vector/vector_kernels.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Copies into chunks and out of them, against memcpy: lengths on both sides of every bound in
  * copy.c, any alignment, one to four pieces; what lies around stays as it was. */
-#include "copy.h"
+#include "base/copy.h"
 
 #include "check.h"
 

@@ -1,7 +1,7 @@
 /* What cannot be is refused, with the right error and without harm: pools that cannot be opened,
  * chunks of odd sizes, chunks that cannot fit, calls with chunks that are not held. */
-#include "../src/arena.h"
 #include "check.h"
+#include "pool/arena.h"
 
 #include <errno.h>
 #include <fcntl.h>

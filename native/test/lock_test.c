@@ -1,10 +1,10 @@
 /* What is done while a lock is held that others wait for is bounded, and no call to the system.
  * Counted, not timed. */
-#include "../src/event_queue.h"
-#include "../src/miniature.h"
-#include "../src/pool.h"
 #include "check.h"
+#include "model/event_queue.h"
+#include "model/miniature.h"
 #include "oap_capacity_model.h"
+#include "pool/pool.h"
 #include "under_lock.h"
 
 #include <errno.h>

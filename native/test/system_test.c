@@ -1,6 +1,6 @@
 /* What the system may answer, or do meanwhile, to a pool in memory on machines that are not at
  * hand: the calls go through here, and are answered as kernels and control groups do. */
-#include "../src/background.h"
+#include "base/background.h"
 #include "check.h"
 
 #include <errno.h>

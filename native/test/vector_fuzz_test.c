@@ -1,6 +1,6 @@
 /* Damaged chunks: whatever the bytes are, opening, unpacking and filtering end with an answer or
  * EBADMSG and touch nothing outside of the pieces, which a sanitizer watches. */
-#include "vector_format.h"
+#include "vector/vector_format.h"
 #include "vector_model.h"
 
 #include <errno.h>

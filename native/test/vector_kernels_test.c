@@ -1,9 +1,9 @@
 /* Every set of kernels that this processor can run, against naive loops: all widths, lengths around
  * the edges of blocks and registers, memory that ends where the data do. */
 #include "check.h"
-#include "vector_format.h"
-#include "vector_kernels.h"
-#include "vector_order.h"
+#include "vector/vector_format.h"
+#include "vector/vector_kernels.h"
+#include "vector/vector_order.h"
 
 static const uint32_t lengths[] = {0,   1,    2,    7,    8,    9,    15,  16,  17,
                                    31,  32,   33,   63,   64,   65,   127, 511, 512,

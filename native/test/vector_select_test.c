@@ -1,7 +1,7 @@
 /* Filters over vector chunks against a naive loop: sets, ranges, floating-point ranges, dictionary
  * codes and nulls, over all rows and over selections; and what a zone decides by itself. */
+#include "vector/vector_order.h"
 #include "vector_model.h"
-#include "vector_order.h"
 
 #include <errno.h>
 

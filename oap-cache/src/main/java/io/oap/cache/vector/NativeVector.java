@@ -4,7 +4,7 @@ import java.lang.ref.Cleaner;
 import java.nio.ByteBuffer;
 
 /**
- * The C functions of native/include/oap_vector.h, as native/src/oap_vector_jni.c registers them.
+ * The C functions of native/include/oap_vector.h, as native/src/jni registers them.
  * Results are those of the C functions or a negative error number; addresses and native objects are
  * longs; pieces are address and length in turn.
  */

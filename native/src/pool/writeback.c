@@ -1,7 +1,7 @@
 /* The watch over pools in files on disks: see writeback.h. */
 #include "writeback.h"
 
-#include "background.h"
+#include "base/background.h"
 #include "pool.h"
 
 #include <time.h>

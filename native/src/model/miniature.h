@@ -5,7 +5,7 @@
 #ifndef OAP_MINIATURE_H
 #define OAP_MINIATURE_H
 
-#include "shard.h"
+#include "pool/shard.h"
 
 typedef struct oap_miniature {
   oap_shard shard;

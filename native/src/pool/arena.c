@@ -1,7 +1,7 @@
 /* What arenas of all kinds share: see arena.h. */
 #include "arena_parts.h"
 
-#include "copy.h"
+#include "base/copy.h"
 #include "poison.h"
 
 #include <errno.h>

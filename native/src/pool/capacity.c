@@ -1,5 +1,5 @@
 /* The capacity of a pool: how it changes, is touched in advance, and lies on the memory nodes. */
-#include "background.h"
+#include "base/background.h"
 #include "pool.h"
 
 #include <errno.h>

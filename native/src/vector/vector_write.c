@@ -2,7 +2,7 @@
  * reservation. See native/VECTOR-CHUNK.md. */
 #include "vector_encoder.h"
 
-#include "copy.h"
+#include "base/copy.h"
 
 #include <errno.h>
 

@@ -2,8 +2,8 @@
  * ask it. */
 #include "capacity_model.h"
 
-#include "arena.h"
-#include "background.h"
+#include "base/background.h"
+#include "pool/arena.h"
 
 #include <errno.h>
 #include <stdlib.h>
