@@ -1,6 +1,6 @@
 /*
- * The loops over values, compiled several times for different processors (vector_kernels.c and
- * vector_kernels_filter.c) and chosen when first used (vector_dispatch.c). No kernel reads or
+ * The loops over values, compiled several times for different processors and chosen when first used
+ * (vector_dispatch.c). No kernel reads or
  * writes more than it is told to, and none trusts a value it reads.
  */
 #ifndef OAP_VECTOR_KERNELS_H
