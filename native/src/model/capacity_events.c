@@ -1,6 +1,10 @@
 /* The capacity model: what it makes of the events that it is told. See capacity_model.h. */
 #include "capacity_model.h"
 
+#include "pool/chunk.h"
+
+#include <string.h>
+
 /* Slots of a miniature, per percent of the pool's capacity that it has and at least. */
 #define SLOTS_PER_PERCENT 40
 #define LEAST_SLOTS 4096
@@ -67,7 +71,7 @@ static void follow_fewer(oap_capacity_model *model) {
 void oap_model_sum_asked(const oap_capacity_model *model, uint64_t *bytes, uint64_t *held) {
   *bytes = 0;
   *held = 0;
-  for (int i = 0; i < OAP_STRIPES; i++) {
+  for (int i = 0; i < OAP_COUNTER_SETS; i++) {
     *bytes += atomic_load_explicit(&model->asked[i].bytes, memory_order_relaxed);
     *held += atomic_load_explicit(&model->asked[i].held, memory_order_relaxed);
   }
@@ -87,32 +91,33 @@ static bool is_any_full(const oap_capacity_model *model) {
   return is_full;
 }
 
-static void ask(oap_capacity_model *model, const oap_event *event, uint64_t hash) {
+static void ask(oap_capacity_model *model, const oap_event *event, const oap_hashed_key *key) {
   for (int i = 0; i < OAP_CAPACITIES; i++) {
     oap_miniature *m = model->miniatures[i];
-    if (oap_miniature_use(m, event->key, hash)) {
+    if (oap_miniature_use(m, key)) {
       model->now.hits[i] += event->weight;
     } else if (event->admission != OAP_ADMIT_NEVER) {
-      oap_miniature_insert(m, event->key, hash, event->bytes, event->admission == OAP_ADMIT);
+      oap_miniature_insert(m, key, event->bytes, event->admission == OAP_ADMIT);
     }
   }
   model->now.asked += event->weight;
 }
 
 static void take_in(oap_capacity_model *model, const oap_event *event) {
-  uint64_t hash = oap_key_hash(event->key);
-  if (event->kind != OAP_EVENT_DROP_FILE && !oap_model_follows(hash, model->halvings)) {
+  oap_hashed_key key = {.hash = oap_key_hash(event->key)};
+  memcpy(key.words, event->key, sizeof(key.words));
+  if (event->kind != OAP_EVENT_DROP_FILE && !oap_model_follows(key.hash, model->halvings)) {
     return; /* told before fewer were followed */
   }
   if (event->kind == OAP_EVENT_ASK) {
-    ask(model, event, hash);
+    ask(model, event, &key);
   }
   for (int i = 0; i < OAP_CAPACITIES; i++) {
     oap_miniature *m = model->miniatures[i];
     if (event->kind == OAP_EVENT_PUT) {
-      oap_miniature_replace(m, event->key, hash, event->bytes);
+      oap_miniature_replace(m, &key, event->bytes);
     } else if (event->kind == OAP_EVENT_DROP) {
-      oap_shard_drop(&m->shard, event->key, hash);
+      oap_shard_drop(&m->shard, &key);
     } else if (event->kind == OAP_EVENT_DROP_FILE) {
       oap_shard_drop_file(&m->shard, event->key[0], event->key[1]);
     }

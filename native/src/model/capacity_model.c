@@ -3,10 +3,13 @@
 #include "capacity_model.h"
 
 #include "base/background.h"
-#include "pool/arena.h"
+#include "pool/chunk.h"
+#include "pool/shard_check.h"
+#include "pool/table.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -125,12 +128,11 @@ void oap_capacity_model_close(oap_capacity_model *model) {
 
 /* Hands an event to the thread, if it is about a chunk that is followed. */
 static void tell(oap_capacity_model *model, const oap_column_chunk *chunk, oap_event event) {
-  event.key[0] = chunk->file_high;
-  event.key[1] = chunk->file_low;
-  event.key[2] = ((uint64_t)chunk->row_group << 32) | chunk->column;
-  event.key[3] = 0;
+  const oap_key key = {chunk->file_high, chunk->file_low, chunk->row_group, chunk->column, 0};
+  oap_hashed_key hashed = oap_hashed(&key);
+  memcpy(event.key, hashed.words, sizeof(event.key));
   uint32_t halvings = atomic_load_explicit(&model->halvings, memory_order_relaxed);
-  if (event.kind == OAP_EVENT_DROP_FILE || oap_model_follows(oap_key_hash(event.key), halvings)) {
+  if (event.kind == OAP_EVENT_DROP_FILE || oap_model_follows(hashed.hash, halvings)) {
     oap_event_queue_write(&model->queue, &event);
   }
 }
@@ -138,10 +140,10 @@ static void tell(oap_capacity_model *model, const oap_column_chunk *chunk, oap_e
 void oap_capacity_model_ask(oap_capacity_model *model, const oap_column_chunk *chunk,
                             uint64_t bytes, uint64_t weight, bool was_held,
                             enum oap_admission admission) {
-  asked *mine = &model->asked[oap_thread_stripe()];
-  atomic_fetch_add_explicit(&mine->bytes, weight, memory_order_relaxed);
+  asked *mine = &model->asked[oap_counter_set()];
+  oap_count(&mine->bytes, weight);
   if (was_held) {
-    atomic_fetch_add_explicit(&mine->held, weight, memory_order_relaxed);
+    oap_count(&mine->held, weight);
   }
   tell(
       model, chunk,

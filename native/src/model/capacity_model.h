@@ -1,6 +1,10 @@
 /*
- * The capacity model from inside: what capacity_model.c opens and asks, and capacity_events.c
- * feeds.
+ * The capacity model from inside. Its layers, of which each may use those above it here:
+ *
+ *   event_queue miniature   what others tell the model; a shard whose chunks lie nowhere
+ *   capacity_model.h        the model
+ *   capacity_events         what it makes of events
+ *   capacity_model.c        its life and its thread; what others tell it and ask it
  */
 #ifndef OAP_CAPACITY_MODEL_INSIDE_H
 #define OAP_CAPACITY_MODEL_INSIDE_H
@@ -26,7 +30,7 @@ typedef struct window {
 
 struct oap_capacity_model {
   oap_event_queue queue;
-  asked asked[OAP_STRIPES];
+  asked asked[OAP_COUNTER_SETS];
   _Atomic uint32_t halvings; /* one chunk of two to the power of this is followed */
   const oap_policy *policy;
   unsigned char *nowhere; /* where the chunks of the miniatures lie, untouched */

@@ -1,6 +1,9 @@
 /* The miniature: see miniature.h. */
 #include "miniature.h"
 
+#include "pool/chunk.h"
+#include "pool/resize.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +15,8 @@
 int oap_miniature_open(const oap_miniature_options *options, oap_miniature **out) {
   uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
   uint64_t pages = options->capacity / page;
-  oap_range range = {.position = 0, .bytes = (pages == 0 ? 1 : pages) * page};
-  uint64_t windows = (range.bytes + OAP_WINDOW_BYTES - 1) / OAP_WINDOW_BYTES;
+  oap_range stripe = {.position = 0, .bytes = (pages == 0 ? 1 : pages) * page};
+  uint64_t windows = (stripe.bytes + OAP_WINDOW_BYTES - 1) / OAP_WINDOW_BYTES;
   uint64_t size = sizeof(oap_miniature) + windows * sizeof(unsigned char *);
   oap_miniature *m = aligned_alloc(64, (size + 63) / 64 * 64);
   if (m == NULL) {
@@ -22,13 +25,20 @@ int oap_miniature_open(const oap_miniature_options *options, oap_miniature **out
   for (uint64_t i = 0; i < windows; i++) {
     m->windows[i] = options->nowhere;
   }
-  int error = oap_shard_open(&m->shard, 0, &range, 1, range.bytes, options->most_slots, NULL,
-                             options->policy, m->windows);
+  oap_shard_options shard = {
+      .stripes = &stripe,
+      .stripe_count = 1,
+      .part = stripe.bytes,
+      .most_slots = options->most_slots,
+      .policy = options->policy,
+      .windows = m->windows,
+  };
+  int error = oap_shard_open(&m->shard, &shard);
   if (error != 0) {
     free(m);
     return error;
   }
-  oap_shard_resize(&m->shard, range.bytes);
+  oap_shard_resize(&m->shard, stripe.bytes);
   *out = m;
   return 0;
 }
@@ -40,9 +50,9 @@ void oap_miniature_close(oap_miniature *m) {
   }
 }
 
-bool oap_miniature_use(oap_miniature *m, const uint64_t key[4], uint64_t hash) {
+bool oap_miniature_use(oap_miniature *m, const oap_hashed_key *key) {
   oap_chunk chunk;
-  bool held = oap_shard_pin(&m->shard, key, hash, true, &chunk) == 0;
+  bool held = oap_shard_pin(&m->shard, key, true, &chunk) == 0;
   if (held) {
     oap_shard_unpin(&m->shard, &chunk);
   }
@@ -56,9 +66,9 @@ bool oap_miniature_is_full(const oap_miniature *m) {
 }
 
 /* The slot that a chunk has got; 0: none. */
-static uint32_t take_in(oap_miniature *m, const uint64_t key[4], uint64_t hash, uint64_t bytes) {
+static uint32_t take_in(oap_miniature *m, const oap_hashed_key *key, uint64_t bytes) {
   oap_chunk chunk;
-  if (oap_shard_reserve(&m->shard, key, hash, bytes, &chunk) != 0) {
+  if (oap_shard_reserve(&m->shard, key, bytes, &chunk) != 0) {
     return 0;
   }
   oap_shard_publish(&m->shard, &chunk);
@@ -66,31 +76,32 @@ static uint32_t take_in(oap_miniature *m, const uint64_t key[4], uint64_t hash, 
   return chunk.slot;
 }
 
-void oap_miniature_insert(oap_miniature *m, const uint64_t key[4], uint64_t hash, uint64_t bytes,
+void oap_miniature_insert(oap_miniature *m, const oap_hashed_key *key, uint64_t bytes,
                           bool displaces) {
   uint64_t used = oap_space_used(&m->shard.space) * OAP_ALIGNMENT;
   if (displaces || used + bytes <= m->shard.capacity) {
-    take_in(m, key, hash, bytes);
+    take_in(m, key, bytes);
   }
 }
 
-void oap_miniature_replace(oap_miniature *m, const uint64_t key[4], uint64_t hash, uint64_t bytes) {
+void oap_miniature_replace(oap_miniature *m, const oap_hashed_key *key, uint64_t bytes) {
   uint64_t word;
-  uint32_t number = oap_index_find(&m->shard.index, key, hash, &word);
+  uint32_t number = oap_index_find(&m->shard.index, key, &word);
   if (number != 0 && m->shard.slots[number].bytes == bytes) {
     return;
   }
   if (number == 0) {
-    take_in(m, key, hash, bytes);
+    take_in(m, key, bytes);
     return;
   }
   /* As in the pool, the former is there until the latter has its standing. */
-  const uint64_t former[4] = {key[0], key[1], key[2], FORMER};
+  oap_hashed_key former = *key;
+  former.words[3] = FORMER;
   oap_slot *slot = &m->shard.slots[number];
   atomic_store_explicit(&slot->key[3], FORMER, memory_order_relaxed);
   slot->checksum = oap_slot_checksum(slot);
-  take_in(m, key, hash, bytes);
-  oap_shard_drop(&m->shard, former, hash);
+  take_in(m, key, bytes);
+  oap_shard_drop(&m->shard, &former);
 }
 
 static void copy_sketch(oap_sketch *to, const oap_sketch *from) {
@@ -101,12 +112,8 @@ static void copy_sketch(oap_sketch *to, const oap_sketch *from) {
 }
 
 /* Puts a chunk where it stands in the other one's queues, when those before it stand there. */
-static void copy_chunk(oap_miniature *m, const oap_slot *from, uint64_t hash) {
-  uint64_t key[4];
-  for (int i = 0; i < 4; i++) {
-    key[i] = atomic_load_explicit(&from->key[i], memory_order_relaxed);
-  }
-  uint32_t number = take_in(m, key, hash, from->bytes);
+static void copy_chunk(oap_miniature *m, const oap_slot *from, const oap_hashed_key *key) {
+  uint32_t number = take_in(m, key, from->bytes);
   if (number != 0) {
     oap_slot *slot = &m->shard.slots[number];
     uint64_t word = atomic_load_explicit(&slot->word, memory_order_relaxed);
@@ -130,9 +137,9 @@ int oap_miniature_open_from(const oap_miniature_options *options, oap_miniature 
   order->oldest = from->oldest;
   for (unsigned q = 0; q < OAP_QUEUES; q++) {
     for (uint32_t i = from->queue[q].tail; i != 0; i = from->slots[i].queue_previous) {
-      uint64_t hash = oap_slot_hash(&from->slots[i]);
-      if (is_wanted(hash, argument)) {
-        copy_chunk(*out, &from->slots[i], hash);
+      oap_hashed_key key = oap_slot_key(&from->slots[i]);
+      if (is_wanted(key.hash, argument)) {
+        copy_chunk(*out, &from->slots[i], &key);
       }
     }
   }

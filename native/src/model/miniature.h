@@ -33,18 +33,17 @@ int oap_miniature_open_from(const oap_miniature_options *options, oap_miniature 
 void oap_miniature_close(oap_miniature *miniature);
 
 /* Whether a chunk is held; counts as a use. */
-bool oap_miniature_use(oap_miniature *miniature, const uint64_t key[4], uint64_t hash);
+bool oap_miniature_use(oap_miniature *miniature, const oap_hashed_key *key);
 
 /* Whether a chunk more would displace another for want of a slot, where the pool has slots. */
 bool oap_miniature_is_full(const oap_miniature *miniature);
 
 /* Takes in a chunk that is not held, as far as the capacity allows it; others leave for it, or, if
  * it displaces none, it stays away. */
-void oap_miniature_insert(oap_miniature *miniature, const uint64_t key[4], uint64_t hash,
-                          uint64_t bytes, bool displaces);
+void oap_miniature_insert(oap_miniature *miniature, const oap_hashed_key *key, uint64_t bytes,
+                          bool displaces);
 
 /* Makes a chunk a newcomer of this size, unless it is held and has it. */
-void oap_miniature_replace(oap_miniature *miniature, const uint64_t key[4], uint64_t hash,
-                           uint64_t bytes);
+void oap_miniature_replace(oap_miniature *miniature, const oap_hashed_key *key, uint64_t bytes);
 
 #endif

@@ -45,11 +45,6 @@ int oap_arena_has_room(const oap_arena *arena, uint64_t bytes) {
                           : oap_file_has_room(arena->file, bytes);
 }
 
-void oap_arena_hide(void *data, uint64_t bytes) {
-  madvise(data, bytes, MADV_DONTDUMP);
-  madvise(data, bytes, MADV_DONTFORK);
-}
-
 static void erase(const oap_arena *arena) {
   memset(arena->data, 0, arena->bytes);
   oap_stream_end();
@@ -94,7 +89,7 @@ int oap_arena_open(oap_arena *arena, const oap_options *options, uint32_t i, uin
     return error;
   }
   arena->data = data;
-  oap_arena_hide(data, arena->bytes);
+  oap_memory_hide(data, arena->bytes);
   if (arena->erase) { /* what a pool has left whose process was killed */
     erase(arena);
   }

@@ -27,11 +27,6 @@ typedef struct oap_arena {
 /* The node whose memory is nearest to the processor that runs this: bit n is node n. */
 uint64_t oap_own_node(void);
 
-/* Keeps a range of addresses out of core dumps, which would be as large as the pool and hold users'
- * data, and out of child processes. There a write of ours would first have to copy the page; of
- * explicit huge pages none may be left for that, which ends in SIGBUS. */
-void oap_arena_hide(void *data, uint64_t bytes);
-
 /* Gets address space of the medium: in the i-th path or on the i-th node where there are several,
  * the own one first. So many bytes, or as many as a device has; at least `least`, for which there
  * must be room now. 0 or -errno. */
@@ -66,16 +61,5 @@ void oap_arena_close(oap_arena *arena);
 /* Gives all memory back but keeps the addresses, which read as zero. 0 or -errno; then it is as it
  * was. */
 int oap_arena_empty(oap_arena *arena);
-
-/* Memory for tables: all zero, used up only where touched; starts at a multiple of 2 MiB. NULL:
- * errno says why. */
-void *oap_table_map(uint64_t bytes);
-
-/* Lets a part of a table, filled without gaps or touched all over, lie in huge pages. */
-void oap_table_use_huge(void *from, uint64_t bytes);
-void oap_table_unmap(void *table, uint64_t bytes);
-
-/* Bytes of a table that occupy memory now. */
-uint64_t oap_table_resident(const void *table, uint64_t bytes);
 
 #endif

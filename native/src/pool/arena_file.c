@@ -189,7 +189,7 @@ static int move_away(oap_arena *arena, const oap_bad_blocks *bad, uint64_t offse
       MAP_FAILED) {
     return -errno;
   }
-  oap_arena_hide(at, bytes);
+  oap_memory_hide(at, bytes);
   return 0;
 }
 

@@ -30,6 +30,11 @@ int oap_memory_reserve(uint64_t bytes, int protection, void **data) {
   return 0;
 }
 
+void oap_memory_hide(void *data, uint64_t bytes) {
+  madvise(data, bytes, MADV_DONTDUMP);
+  madvise(data, bytes, MADV_DONTFORK);
+}
+
 static bool map_huge(void *where, uint64_t bytes, int more_flags, void **data) {
   *data =
       mmap(where, bytes, PROT_READ | PROT_WRITE,
@@ -63,13 +68,13 @@ static bool commit_huge(oap_arena *arena, unsigned char *at, uint64_t bytes) {
   if (!map_huge(at, bytes, MAP_FIXED | MAP_NORESERVE, &data)) {
     return false;
   }
-  oap_arena_hide(at, bytes);
+  oap_memory_hide(at, bytes);
   if (bind_to_nodes(arena, at, bytes) == 0 && madvise(at, bytes, MADV_POPULATE_WRITE) == 0) {
     atomic_store(&arena->has_huge_pages, true);
     return true;
   }
   mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-  oap_arena_hide(at, bytes);
+  oap_memory_hide(at, bytes);
   return false;
 }
 

@@ -11,6 +11,11 @@
 /* Address space that starts at a multiple of OAP_HUGE_PAGE. 0 or -errno. */
 int oap_memory_reserve(uint64_t bytes, int protection, void **data);
 
+/* Keeps a range of addresses out of core dumps, which would be as large as the pool and hold users'
+ * data, and out of child processes. There a write of ours would first have to copy the page; of
+ * explicit huge pages none may be left for that, which ends in SIGBUS. */
+void oap_memory_hide(void *data, uint64_t bytes);
+
 /* Memory for from..to of a stripe that starts at offset, as oap_arena_commit. All three are rounded
  * up to huge pages, which the stripe has addresses for. 0 or -errno. */
 int oap_memory_commit(oap_arena *arena, uint64_t offset, uint64_t from, uint64_t ever, uint64_t to);

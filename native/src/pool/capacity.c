@@ -1,6 +1,9 @@
-/* The capacity of a pool: how it changes, is touched in advance, and lies on the memory nodes. */
+/* The capacity of a pool: see capacity.h. */
+#include "capacity.h"
+
 #include "base/background.h"
-#include "pool.h"
+#include "resize.h"
+#include "stripe.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -102,7 +105,7 @@ void oap_pool_unlock(oap_pool *pool) {
 
 static void set_resizing(oap_pool *pool, bool resizing) {
   for (uint32_t i = 0; i < pool->shard_count; i++) {
-    oap_shard_set_resizing(&pool->shards[i], resizing);
+    oap_stripe_set_resizing(&pool->shards[i], resizing);
   }
 }
 
@@ -126,7 +129,7 @@ int oap_pool_resize(oap_pool *pool, uint64_t capacity) {
     set_resizing(pool, false);
     /* What the pool shrank by, or what it got of a growth that failed. */
     for (uint32_t i = 0; i < pool->shard_count; i++) {
-      oap_shard_release(&pool->shards[i], touched);
+      oap_stripe_release_all(&pool->shards[i], touched);
     }
   }
   oap_pool_unlock(pool);

@@ -1,35 +1,17 @@
-/*
- * What happens to a chunk in its shard: reserve, publish, abandon, pin, unpin, drop. The states and
- * who may change them stand in slot.h.
- */
+/* Chunks: see chunk.h. */
+#include "chunk.h"
+
 #include "poison.h"
 #include "room.h"
 
 #include <errno.h>
 
-static void count(_Atomic uint64_t *counter, uint64_t by) {
-  atomic_fetch_add_explicit(counter, by, memory_order_relaxed);
+static void count_pinned(oap_counters *counters, uint64_t bytes) {
+  oap_count(&counters->pinned, OAP_PINNED(bytes));
 }
 
-static void count_pinned(oap_stripe *stripe, uint64_t bytes) {
-  count(&stripe->pinned, OAP_PINNED(bytes));
-}
-
-static void count_unpinned(oap_stripe *stripe, uint64_t bytes) {
-  count(&stripe->pinned, -OAP_PINNED(bytes));
-}
-
-uint64_t oap_slot_checksum(const oap_slot *slot) {
-  uint64_t word = atomic_load_explicit(&slot->word, memory_order_relaxed);
-  uint64_t sum = oap_mix(oap_word_generation(word) + slot->bytes);
-  for (int i = 0; i < 4; i++) {
-    sum = oap_mix(sum ^ atomic_load_explicit(&slot->key[i], memory_order_relaxed));
-  }
-  for (uint32_t i = 0; i < oap_slot_pieces(slot); i++) {
-    oap_piece piece = oap_slot_piece(slot, i);
-    sum = oap_mix(sum + piece.position) ^ piece.bytes;
-  }
-  return sum;
+static void count_unpinned(oap_shard *shard, uint64_t bytes) {
+  oap_count(&oap_shard_counters(shard)->pinned, -OAP_PINNED(bytes));
 }
 
 static void describe(const oap_shard *shard, uint32_t number, uint64_t word, oap_chunk *out) {
@@ -68,14 +50,14 @@ static void fill_in(oap_shard *shard, uint32_t number, uint64_t bytes,
   }
 }
 
-/* One of oap_room_take and oap_room_take_free. */
-typedef uint32_t take_room(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MAX_PIECES],
-                           uint32_t *pieces);
+/* One of oap_room_allocate and oap_room_allocate_free. */
+typedef uint32_t allocate_room(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MAX_PIECES],
+                               uint32_t *pieces);
 
-static int reserve(oap_shard *shard, const uint64_t key[4], uint64_t hash, uint64_t bytes,
-                   take_room *take, oap_chunk *out) {
+static int reserve(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes,
+                   allocate_room *allocate, oap_chunk *out) {
   uint64_t word;
-  if (oap_index_find(&shard->index, key, hash, &word) != 0) {
+  if (oap_index_find(&shard->index, key, &word) != 0) {
     bool loading = oap_word_state(word) == OAP_LOADING;
     shard->counted.refused_loading += loading;
     shard->counted.refused_present += !loading;
@@ -88,7 +70,7 @@ static int reserve(oap_shard *shard, const uint64_t key[4], uint64_t hash, uint6
   uint32_t extents[OAP_MAX_PIECES];
   uint32_t pieces;
   uint64_t units = (bytes + OAP_ALIGNMENT - 1) / OAP_ALIGNMENT;
-  uint32_t number = take(shard, units, extents, &pieces);
+  uint32_t number = allocate(shard, units, extents, &pieces);
   if (number == 0) {
     shard->counted.refused_no_room++;
     return -ENOSPC;
@@ -98,48 +80,40 @@ static int reserve(oap_shard *shard, const uint64_t key[4], uint64_t hash, uint6
   oap_index_prepare(&shard->index, number);
   atomic_store_explicit(&slot->word, word, memory_order_release);
   fill_in(shard, number, bytes, extents, pieces);
-  uint32_t other = oap_index_find_other(&shard->index, key, hash);
-  oap_index_insert(&shard->index, number, key, hash);
+  uint32_t other = oap_index_find_other(&shard->index, key);
+  oap_index_insert(&shard->index, number, key);
   slot->checksum = oap_slot_checksum(slot);
   if (other == 0) {
     oap_order_insert(&shard->order, number);
   } else {
     oap_order_insert_like(&shard->order, number, other);
   }
-  count_pinned(oap_shard_stripe(shard), bytes);
+  count_pinned(oap_shard_counters(shard), bytes);
   describe(shard, number, word, out);
   return 0;
 }
 
-/* Asks for the memory that a reservation will look at and that is seldom in a cache, so that it
- * comes all at once. */
-static void prefetch(const oap_shard *shard, const uint64_t key[4], uint64_t hash) {
-  const oap_index *index = &shard->index;
-  __builtin_prefetch((const void *)&index->heads[(uint32_t)hash & index->mask]);
-  __builtin_prefetch(&index->file_heads[oap_file_hash(key[0], key[1]) & index->file_mask]);
-  oap_order_prefetch(&shard->order, hash);
-}
-
-static int reserve_locked(oap_shard *shard, const uint64_t key[4], uint64_t hash, uint64_t bytes,
-                          take_room *take, oap_chunk *out) {
+static int reserve_locked(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes,
+                          allocate_room *allocate, oap_chunk *out) {
   if (bytes == 0) {
     return -EINVAL;
   }
-  prefetch(shard, key, hash);
+  /* What a reservation looks at and is seldom in a cache comes all at once. */
+  oap_index_prefetch(&shard->index, key);
+  oap_order_prefetch(&shard->order, key->hash);
   pthread_mutex_lock(&shard->lock);
-  int result = shard->retired ? -ESHUTDOWN : reserve(shard, key, hash, bytes, take, out);
+  int result = shard->retired ? -ESHUTDOWN : reserve(shard, key, bytes, allocate, out);
   pthread_mutex_unlock(&shard->lock);
   return result;
 }
 
-int oap_shard_reserve(oap_shard *shard, const uint64_t key[4], uint64_t hash, uint64_t bytes,
-                      oap_chunk *out) {
-  return reserve_locked(shard, key, hash, bytes, oap_room_take, out);
+int oap_shard_reserve(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes, oap_chunk *out) {
+  return reserve_locked(shard, key, bytes, oap_room_allocate, out);
 }
 
-int oap_shard_reserve_free(oap_shard *shard, const uint64_t key[4], uint64_t hash, uint64_t bytes,
+int oap_shard_reserve_free(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes,
                            oap_chunk *out) {
-  return reserve_locked(shard, key, hash, bytes, oap_room_take_free, out);
+  return reserve_locked(shard, key, bytes, oap_room_allocate_free, out);
 }
 
 /* The slot a chunk names, if it still is what the chunk says; *word gets its word. */
@@ -167,10 +141,9 @@ int oap_shard_publish(oap_shard *shard, const oap_chunk *chunk) {
     uint64_t published = oap_word_with_state(word, seen ? OAP_PUBLISHED : OAP_DROPPED) + 1;
     if (atomic_compare_exchange_weak_explicit(&slot->word, &word, published, memory_order_acq_rel,
                                               memory_order_acquire)) {
-      oap_stripe *stripe = oap_shard_stripe(shard);
-      count(&stripe->publishes, 1);
+      oap_count(&oap_shard_counters(shard)->publishes, 1);
       if (seen) {
-        oap_shard_count_visible(shard, 1);
+        oap_count_visible(shard->counters, 1);
       }
       return 0;
     }
@@ -198,13 +171,13 @@ int oap_shard_note(oap_shard *shard, const oap_chunk *chunk, uint64_t *note) {
   return 0;
 }
 
-/* Ends a slot whose word says FREE, and the hold of the lock. */
-static void give_and_unlock(oap_shard *shard, uint32_t number) {
+/* Frees what a slot holds whose word says FREE, and unlocks the shard. */
+static void free_and_unlock(oap_shard *shard, uint32_t number) {
   oap_leftover left = {.count = 0};
-  oap_room_give(shard, number, &left);
+  oap_room_free(shard, number, &left);
   pthread_mutex_unlock(&shard->lock);
   if (left.count > 0) {
-    oap_shard_release_left(shard, &left);
+    oap_stripe_release_leftover(shard, &left);
   }
 }
 
@@ -222,19 +195,18 @@ int oap_shard_abandon(oap_shard *shard, const oap_chunk *chunk) {
     oap_index_remove(&shard->index, chunk->slot);
     oap_order_remove(&shard->order, chunk->slot);
   }
-  count_unpinned(oap_shard_stripe(shard), chunk->bytes);
+  count_unpinned(shard, chunk->bytes);
   shard->counted.abandons++;
-  give_and_unlock(shard, chunk->slot);
+  free_and_unlock(shard, chunk->slot);
   return 0;
 }
 
-int oap_shard_pin(oap_shard *shard, const uint64_t key[4], uint64_t hash, bool is_use,
-                  oap_chunk *out) {
+int oap_shard_pin(oap_shard *shard, const oap_hashed_key *key, bool is_use, oap_chunk *out) {
   uint64_t before;
-  uint32_t number = oap_index_pin(&shard->index, key, hash, is_use, &before);
-  oap_stripe *stripe = oap_shard_stripe(shard);
+  uint32_t number = oap_index_pin(&shard->index, key, is_use, &before);
+  oap_counters *counters = oap_shard_counters(shard);
   if (is_use) {
-    count(number == 0 ? &stripe->misses : &stripe->hits, 1);
+    oap_count(number == 0 ? &counters->misses : &counters->hits, 1);
   }
   if (number == 0) {
     return -ENOENT;
@@ -243,7 +215,7 @@ int oap_shard_pin(oap_shard *shard, const uint64_t key[4], uint64_t hash, bool i
     shard->order.policy->used(&shard->order, number);
   }
   if (oap_word_pins(before) == 0) {
-    count_pinned(stripe, shard->slots[number].bytes);
+    count_pinned(counters, shard->slots[number].bytes);
   }
   describe(shard, number, before, out);
   return 0;
@@ -259,53 +231,27 @@ int oap_shard_unpin(oap_shard *shard, const oap_chunk *chunk) {
   if (oap_word_pins(before) > 1) {
     return 0;
   }
-  count_unpinned(oap_shard_stripe(shard), chunk->bytes);
+  count_unpinned(shard, chunk->bytes);
   if (oap_word_state(before) == OAP_DROPPED) {
     /* No new pin can come to a dropped chunk, so this thread alone saw the last one go. */
     pthread_mutex_lock(&shard->lock);
     atomic_store_explicit(&slot->word, oap_word_freed(before), memory_order_release);
-    give_and_unlock(shard, chunk->slot);
+    free_and_unlock(shard, chunk->slot);
   }
   return 0;
 }
 
-bool oap_shard_is_held(oap_shard *shard, const uint64_t key[4], uint64_t hash) {
+bool oap_shard_is_held(oap_shard *shard, const oap_hashed_key *key) {
   uint64_t word;
-  return oap_index_find(&shard->index, key, hash, &word) != 0 &&
-         oap_word_state(word) == OAP_PUBLISHED;
+  return oap_index_find(&shard->index, key, &word) != 0 && oap_word_state(word) == OAP_PUBLISHED;
 }
 
-void oap_shard_drop_slot(oap_shard *shard, uint32_t number) {
-  oap_slot *slot = &shard->slots[number];
-  uint64_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
-  uint64_t dropped;
-  do {
-    if (oap_word_state(word) == OAP_LOADING) {
-      dropped = oap_word_with_state(word, OAP_DOOMED);
-    } else if (oap_word_pins(word) > 0) {
-      dropped = oap_word_with_state(word, OAP_DROPPED);
-    } else {
-      dropped = oap_word_freed(word);
-    }
-  } while (!atomic_compare_exchange_weak_explicit(&slot->word, &word, dropped, memory_order_acq_rel,
-                                                  memory_order_acquire));
-  oap_index_remove(&shard->index, number);
-  oap_order_remove(&shard->order, number);
-  shard->counted.drops++;
-  if (oap_word_state(word) == OAP_PUBLISHED) {
-    oap_shard_count_visible(shard, -1);
-  }
-  if (oap_word_state(dropped) == OAP_FREE) {
-    oap_room_give(shard, number, NULL);
-  }
-}
-
-int oap_shard_drop(oap_shard *shard, const uint64_t key[4], uint64_t hash) {
+int oap_shard_drop(oap_shard *shard, const oap_hashed_key *key) {
   pthread_mutex_lock(&shard->lock);
   uint64_t word;
-  uint32_t number = oap_index_find(&shard->index, key, hash, &word);
+  uint32_t number = oap_index_find(&shard->index, key, &word);
   if (number != 0) {
-    oap_shard_drop_slot(shard, number);
+    oap_room_drop(shard, number);
   }
   pthread_mutex_unlock(&shard->lock);
   return number != 0 ? 0 : -ENOENT;
@@ -319,9 +265,9 @@ static uint32_t drop_some(oap_shard *shard, uint64_t high, uint64_t low) {
        i = next) {
     const oap_slot *slot = &shard->slots[i];
     next = slot->file_next;
-    if (atomic_load_explicit(&slot->key[0], memory_order_relaxed) == high &&
-        atomic_load_explicit(&slot->key[1], memory_order_relaxed) == low) {
-      oap_shard_drop_slot(shard, i);
+    oap_hashed_key key = oap_slot_key(slot);
+    if (key.words[0] == high && key.words[1] == low) {
+      oap_room_drop(shard, i);
       dropped++;
     }
   }
@@ -340,26 +286,6 @@ uint64_t oap_shard_drop_file(oap_shard *shard, uint64_t high, uint64_t low) {
   return all;
 }
 
-void oap_shard_set_retired(oap_shard *shard, bool retired) {
-  pthread_mutex_lock(&shard->lock);
-  shard->retired = retired;
-  pthread_mutex_unlock(&shard->lock);
-}
-
-bool oap_shard_is_busy(oap_shard *shard) {
-  pthread_mutex_lock(&shard->lock);
-  bool busy = shard->releasing > 0;
-  for (uint32_t i = 1; i <= shard->slot_top && !busy; i++) {
-    /* Acquire: what was read under a pin that has gone was read before what follows here. */
-    uint64_t word = atomic_load_explicit(&shard->slots[i].word, memory_order_acquire);
-    enum oap_state state = oap_word_state(word);
-    /* A dropped chunk is so until its room is given back, which comes after its last pin. */
-    busy = state != OAP_FREE && (state != OAP_PUBLISHED || oap_word_pins(word) > 0);
-  }
-  pthread_mutex_unlock(&shard->lock);
-  return busy;
-}
-
 uint64_t oap_shard_clear(oap_shard *shard) {
   uint64_t dropped = 0;
   pthread_mutex_lock(&shard->lock);
@@ -367,13 +293,10 @@ uint64_t oap_shard_clear(oap_shard *shard) {
     enum oap_state state =
         oap_word_state(atomic_load_explicit(&shard->slots[i].word, memory_order_relaxed));
     if (state == OAP_PUBLISHED || state == OAP_LOADING) {
-      oap_shard_drop_slot(shard, i);
+      oap_room_drop(shard, i);
       dropped++;
     }
-    if (i % OAP_SLOTS_AT_ONCE == 0) {
-      pthread_mutex_unlock(&shard->lock);
-      pthread_mutex_lock(&shard->lock);
-    }
+    oap_shard_yield(shard, i);
   }
   pthread_mutex_unlock(&shard->lock);
   return dropped;

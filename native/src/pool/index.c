@@ -4,6 +4,16 @@
 /* The link of a slot that has none yet. */
 #define NO_LINK UINT32_MAX
 
+/* The head of the chain that a file's slots stand in. */
+static uint32_t *file_head_of(const oap_index *index, uint64_t high, uint64_t low) {
+  return &index->file_heads[oap_file_hash(high, low) & index->file_mask];
+}
+
+static uint32_t *file_head_of_slot(const oap_index *index, uint32_t slot) {
+  oap_hashed_key key = oap_slot_key(&index->slots[slot]);
+  return file_head_of(index, key.words[0], key.words[1]);
+}
+
 static bool key_equals(const oap_slot *slot, const uint64_t key[4]) {
   /* Acquire: whoever sees a new key word also sees the new generation, and fails to pin. */
   for (int i = 0; i < 4; i++) {
@@ -32,16 +42,16 @@ static uint64_t pinned_once_more(uint64_t word, bool is_use) {
                                                       : word + 1;
 }
 
-uint32_t oap_index_pin(const oap_index *index, const uint64_t key[4], uint64_t hash, bool is_use,
+uint32_t oap_index_pin(const oap_index *index, const oap_hashed_key *key, bool is_use,
                        uint64_t *before) {
-  uint32_t bucket = (uint32_t)hash & index->mask;
+  uint32_t bucket = (uint32_t)key->hash & index->mask;
 restart:;
   uint32_t number = atomic_load_explicit(&index->heads[bucket], memory_order_acquire);
   while (number != 0) {
     oap_slot *slot = &index->slots[number];
     uint64_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
     uint32_t generation = oap_word_generation(word);
-    if (key_equals(slot, key)) {
+    if (key_equals(slot, key->words)) {
       while (oap_word_state(word) == OAP_PUBLISHED && oap_word_generation(word) == generation &&
              oap_word_pins(word) < OAP_PINS_MASK) {
         if (atomic_compare_exchange_weak_explicit(&slot->word, &word,
@@ -59,9 +69,8 @@ restart:;
   return 0;
 }
 
-uint32_t oap_index_find(const oap_index *index, const uint64_t key[4], uint64_t hash,
-                        uint64_t *word) {
-  uint32_t bucket = (uint32_t)hash & index->mask;
+uint32_t oap_index_find(const oap_index *index, const oap_hashed_key *key, uint64_t *word) {
+  uint32_t bucket = (uint32_t)key->hash & index->mask;
 restart:;
   uint32_t number = atomic_load_explicit(&index->heads[bucket], memory_order_acquire);
   while (number != 0) {
@@ -69,7 +78,7 @@ restart:;
     *word = atomic_load_explicit(&slot->word, memory_order_acquire);
     enum oap_state state = oap_word_state(*word);
     uint32_t found = number;
-    bool equal = (state == OAP_PUBLISHED || state == OAP_LOADING) && key_equals(slot, key);
+    bool equal = (state == OAP_PUBLISHED || state == OAP_LOADING) && key_equals(slot, key->words);
     if (!step(index, slot, *word, bucket, &number)) {
       goto restart;
     }
@@ -80,14 +89,14 @@ restart:;
   return 0;
 }
 
-uint32_t oap_index_find_other(const oap_index *index, const uint64_t key[4], uint64_t hash) {
+uint32_t oap_index_find_other(const oap_index *index, const oap_hashed_key *key) {
   uint32_t number =
-      atomic_load_explicit(&index->heads[(uint32_t)hash & index->mask], memory_order_relaxed);
+      atomic_load_explicit(&index->heads[(uint32_t)key->hash & index->mask], memory_order_relaxed);
   while (number != 0) {
     const oap_slot *slot = &index->slots[number];
     uint64_t word = atomic_load_explicit(&slot->word, memory_order_relaxed);
     if (oap_word_state(word) == OAP_PUBLISHED) {
-      const uint64_t other[4] = {key[0], key[1], key[2],
+      const uint64_t other[4] = {key->words[0], key->words[1], key->words[2],
                                  atomic_load_explicit(&slot->key[3], memory_order_relaxed)};
       if (key_equals(slot, other)) {
         return number;
@@ -98,34 +107,35 @@ uint32_t oap_index_find_other(const oap_index *index, const uint64_t key[4], uin
   return 0;
 }
 
+void oap_index_prefetch(const oap_index *index, const oap_hashed_key *key) {
+  __builtin_prefetch((const void *)&index->heads[(uint32_t)key->hash & index->mask]);
+  __builtin_prefetch(file_head_of(index, key->words[0], key->words[1]));
+}
+
 void oap_index_prepare(oap_index *index, uint32_t number) {
   /* The word's release comes after it: who sees the new word cannot see the old link. */
   atomic_store_explicit(&index->slots[number].next, NO_LINK, memory_order_relaxed);
 }
 
-void oap_index_insert(oap_index *index, uint32_t number, const uint64_t key[4], uint64_t hash) {
+void oap_index_insert(oap_index *index, uint32_t number, const oap_hashed_key *key) {
   oap_slot *slot = &index->slots[number];
-  uint32_t bucket = (uint32_t)hash & index->mask;
+  uint32_t bucket = (uint32_t)key->hash & index->mask;
   /* The order matters to readers on stale links: word (by the caller), key, hash, next. */
   for (int i = 0; i < 4; i++) {
-    atomic_store_explicit(&slot->key[i], key[i], memory_order_release);
+    atomic_store_explicit(&slot->key[i], key->words[i], memory_order_release);
   }
-  atomic_store_explicit(&slot->hash, (uint32_t)hash, memory_order_release);
+  atomic_store_explicit(&slot->hash, (uint32_t)key->hash, memory_order_release);
   uint32_t head = atomic_load_explicit(&index->heads[bucket], memory_order_relaxed);
   atomic_store_explicit(&slot->next, head, memory_order_release);
   atomic_store_explicit(&index->heads[bucket], number, memory_order_release);
 
-  uint32_t *file_head = &index->file_heads[oap_file_hash(key[0], key[1]) & index->file_mask];
+  uint32_t *file_head = file_head_of(index, key->words[0], key->words[1]);
   slot->file_previous = 0;
   slot->file_next = *file_head;
   if (*file_head != 0) {
     index->slots[*file_head].file_previous = number;
   }
   *file_head = number;
-}
-
-static uint64_t key_word(const oap_slot *slot, int i) {
-  return atomic_load_explicit(&slot->key[i], memory_order_relaxed);
 }
 
 void oap_index_remove(oap_index *index, uint32_t number) {
@@ -146,13 +156,12 @@ void oap_index_remove(oap_index *index, uint32_t number) {
   if (slot->file_previous != 0) {
     index->slots[slot->file_previous].file_next = slot->file_next;
   } else {
-    uint64_t hash = oap_file_hash(key_word(slot, 0), key_word(slot, 1));
-    index->file_heads[hash & index->file_mask] = slot->file_next;
+    *file_head_of_slot(index, number) = slot->file_next;
   }
 }
 
 uint32_t oap_index_file(const oap_index *index, uint64_t high, uint64_t low) {
-  return index->file_heads[oap_file_hash(high, low) & index->file_mask];
+  return *file_head_of(index, high, low);
 }
 
 static const char *validate_files(const oap_index *index, uint32_t top, uint32_t expected) {
@@ -161,9 +170,8 @@ static const char *validate_files(const oap_index *index, uint32_t top, uint32_t
     uint32_t previous = 0;
     for (uint32_t i = index->file_heads[bucket]; i != 0; i = index->slots[i].file_next) {
       const oap_slot *slot = &index->slots[i];
-      uint64_t hash = oap_file_hash(key_word(slot, 0), key_word(slot, 1));
-      if (i > top || (hash & index->file_mask) != bucket || slot->file_previous != previous ||
-          ++count > expected) {
+      if (i > top || file_head_of_slot(index, i) != &index->file_heads[bucket] ||
+          slot->file_previous != previous || ++count > expected) {
         return "index: file chain broken";
       }
       previous = i;
@@ -177,11 +185,9 @@ const char *oap_index_validate(const oap_index *index, uint32_t top, uint32_t *c
   for (uint64_t bucket = 0; bucket <= index->mask; bucket++) {
     for (uint32_t i = index->heads[bucket]; i != 0; i = index->slots[i].next) {
       const oap_slot *slot = &index->slots[i];
-      uint64_t key[4] = {key_word(slot, 0), key_word(slot, 1), key_word(slot, 2),
-                         key_word(slot, 3)};
       enum oap_state state = oap_word_state(slot->word);
       if (i > top || (slot->hash & index->mask) != bucket ||
-          slot->hash != (uint32_t)oap_key_hash(key) || ++*count > top) {
+          slot->hash != (uint32_t)oap_slot_key(slot).hash || ++*count > top) {
         return "index: chain broken";
       }
       if (state != OAP_PUBLISHED && state != OAP_LOADING) {

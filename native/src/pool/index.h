@@ -1,12 +1,12 @@
 /*
  * The index: from a key to its slot, for readers that take no lock.
  *
- * Hash chains through the slots. New slots enter at a chain's head, under the lock; a slot that
- * leaves keeps its own link until it is reserved again, so a reader who stands on it finds his way
- * on. One who has been led into another chain, or past a slot that changed under him, sees it by
- * the slot's hash or generation and starts again; so does one who meets it between its new word
- * and its new link, since the old link is gone by then. A chunk that is published all the while is
- * therefore always found.
+ * Hash chains run through the slots. New slots enter at a chain's head, under the lock. A slot that
+ * leaves keeps its own link until it is reserved again, so that a reader who stands on it can go
+ * on. A reader who was led into another chain, or past a slot that changed meanwhile, sees that by
+ * the slot's hash or generation and starts again. So does a reader who meets a slot between its new
+ * word and its new link, since the old link is gone by then. So a chunk that stays published is
+ * always found.
  *
  * A second set of chains, only used under the lock, leads from a file to all its slots.
  */
@@ -25,24 +25,26 @@ typedef struct oap_index {
 
 /* Takes a pin on the published chunk of that key, and counts a use if it is one: its slot, and the
  * word before the pin. 0: not published. No lock needed. */
-uint32_t oap_index_pin(const oap_index *index, const uint64_t key[4], uint64_t hash, bool is_use,
+uint32_t oap_index_pin(const oap_index *index, const oap_hashed_key *key, bool is_use,
                        uint64_t *before);
 
 /* The slot that is visible under that key or being loaded, and the word that says which; or 0. No
  * lock needed; without it the answer may be out of date. */
-uint32_t oap_index_find(const oap_index *index, const uint64_t key[4], uint64_t hash,
-                        uint64_t *word);
+uint32_t oap_index_find(const oap_index *index, const oap_hashed_key *key, uint64_t *word);
 
 /* Under the lock, for a key under which nothing is visible: the slot under which the same column
  * chunk is visible in another representation, or 0. */
-uint32_t oap_index_find_other(const oap_index *index, const uint64_t key[4], uint64_t hash);
+uint32_t oap_index_find_other(const oap_index *index, const oap_hashed_key *key);
+
+/* Asks for what a reservation of that key will look at. No lock needed. */
+void oap_index_prefetch(const oap_index *index, const oap_hashed_key *key);
 
 /* Under the lock: takes away the link of a slot whose word is about to become reserved. */
 void oap_index_prepare(oap_index *index, uint32_t slot);
 
 /* Under the lock: writes key and hash into a slot whose word has just become reserved, and links
  * it. */
-void oap_index_insert(oap_index *index, uint32_t slot, const uint64_t key[4], uint64_t hash);
+void oap_index_insert(oap_index *index, uint32_t slot, const oap_hashed_key *key);
 
 /* Under the lock: unlinks it from both chains. */
 void oap_index_remove(oap_index *index, uint32_t slot);

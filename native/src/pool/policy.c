@@ -58,39 +58,6 @@ void oap_order_remove(oap_order *order, uint32_t slot) {
   q->bytes -= s->bytes;
 }
 
-bool oap_claim(oap_slot *slot) {
-  uint64_t word = atomic_load_explicit(&slot->word, memory_order_relaxed);
-  while (oap_word_state(word) == OAP_PUBLISHED && oap_word_pins(word) == 0) {
-    if (atomic_compare_exchange_weak_explicit(&slot->word, &word, oap_word_freed(word),
-                                              memory_order_acq_rel, memory_order_relaxed)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-bool oap_is_evictable(const oap_slot *slot) {
-  uint64_t word = atomic_load_explicit(&slot->word, memory_order_relaxed);
-  return oap_word_state(word) == OAP_PUBLISHED && oap_word_pins(word) == 0;
-}
-
-unsigned oap_uses(const oap_slot *slot) {
-  return oap_word_uses(atomic_load_explicit(&slot->word, memory_order_relaxed));
-}
-
-unsigned oap_take_uses(oap_slot *slot) {
-  return oap_word_uses(
-      atomic_fetch_and_explicit(&slot->word, ~OAP_USES_MASK, memory_order_relaxed));
-}
-
-uint64_t oap_slot_hash(const oap_slot *slot) {
-  uint64_t key[4];
-  for (int i = 0; i < 4; i++) {
-    key[i] = atomic_load_explicit(&slot->key[i], memory_order_relaxed);
-  }
-  return oap_key_hash(key);
-}
-
 void oap_order_prefetch(const oap_order *order, uint64_t hash) {
   oap_sketch_prefetch(&order->sketch, hash);
 }
@@ -113,7 +80,7 @@ static void begin(oap_order *order, uint32_t slot) {
 
 void oap_order_insert(oap_order *order, uint32_t slot) {
   begin(order, slot);
-  order->policy->insert(order, slot, oap_slot_hash(&order->slots[slot]));
+  order->policy->insert(order, slot, oap_slot_key(&order->slots[slot]).hash);
 }
 
 void oap_order_insert_like(oap_order *order, uint32_t slot, uint32_t other) {

@@ -9,6 +9,7 @@
 #ifndef OAP_POLICY_H
 #define OAP_POLICY_H
 
+#include "sketch.h"
 #include "slot.h"
 
 #define OAP_QUEUES 4
@@ -20,14 +21,6 @@ typedef struct oap_queue {
   uint64_t bytes;
   uint64_t pushed; /* bytes ever */
 } oap_queue;
-
-/* How often keys were asked for lately, about: four counters of four bits each per key, of which
- * the least counts; all are halved now and then (Einziger et al., TinyLFU, 2017). */
-typedef struct oap_sketch {
-  uint64_t *words;    /* sixteen counters each */
-  uint64_t additions; /* since the last halving */
-  uint32_t mask;
-} oap_sketch;
 
 typedef struct oap_policy oap_policy;
 
@@ -91,16 +84,6 @@ const char *oap_order_validate(const oap_order *order, uint32_t top, uint32_t *c
 /* For policies. */
 void oap_queue_push(oap_order *order, unsigned queue, uint32_t slot);
 bool oap_queue_is_old(const oap_order *order, uint32_t slot); /* in its queue's older part */
-bool oap_claim(oap_slot *slot); /* makes a published slot without pins free, or false */
-bool oap_is_evictable(const oap_slot *slot); /* published and without pins, for now */
-unsigned oap_uses(const oap_slot *slot);
-unsigned oap_take_uses(oap_slot *slot); /* and sets them to 0 */
-uint64_t oap_slot_hash(const oap_slot *slot);
-
-/* Counts asks for a key; keys is how many the pool holds, which sets how fast counts fade. */
-void oap_sketch_add(oap_sketch *sketch, uint64_t hash, unsigned asks, uint32_t keys);
-void oap_sketch_prefetch(const oap_sketch *sketch, uint64_t hash);
-unsigned oap_sketch_count(const oap_sketch *sketch, uint64_t hash);
 
 extern const oap_policy oap_policy_s3fifo;
 extern const oap_policy oap_policy_generations;

@@ -102,7 +102,7 @@ static uint32_t main_victim(oap_order *order) {
     if (oap_uses(slot) == 0 && is_evictable) {
       return number;
     }
-    count_asks(order, oap_slot_hash(slot), oap_take_uses(slot));
+    count_asks(order, oap_slot_key(slot).hash, oap_take_uses(slot));
     if (is_evictable) {
       move(order, number, MAIN);
     } else {
@@ -113,7 +113,7 @@ static uint32_t main_victim(oap_order *order) {
 }
 
 static unsigned frequency(const oap_order *order, uint32_t slot) {
-  return oap_sketch_count(&order->sketch, oap_slot_hash(&order->slots[slot])) +
+  return oap_sketch_count(&order->sketch, oap_slot_key(&order->slots[slot]).hash) +
          oap_uses(&order->slots[slot]);
 }
 
@@ -144,7 +144,7 @@ static uint32_t choose(oap_order *order) {
       return candidate;
     }
     oap_slot *slot = &order->slots[candidate];
-    count_asks(order, oap_slot_hash(slot), oap_take_uses(slot));
+    count_asks(order, oap_slot_key(slot).hash, oap_take_uses(slot));
     move(order, candidate, MAIN);
     return victim;
   }

@@ -1,6 +1,11 @@
 /* The pool: arenas, of which each shard has its part, and the way from a key to its shard. */
 #include "pool.h"
 
+#include "capacity.h"
+#include "chunk.h"
+#include "shard_check.h"
+#include "writeback.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -26,20 +31,24 @@ static uint32_t choose_shards(uint64_t capacity) {
   return shards;
 }
 
-static oap_shard *shard_of(const oap_pool *pool, uint64_t hash) {
-  /* Two shifts: one by 64, for a single shard, would be undefined. */
-  return &pool->shards[hash >> 1 >> pool->shard_shift];
-}
-
 static int open_shards(oap_pool *pool, uint64_t part, const oap_policy *policy) {
   for (uint32_t i = 0; i < pool->shard_count; i++) {
-    oap_range ranges[OAP_MOST_ARENAS];
+    oap_range stripes[OAP_MOST_ARENAS];
     for (uint32_t a = 0; a < pool->arena_count; a++) {
       uint64_t stripe = oap_stripe_of(pool, &pool->arenas[a]);
-      ranges[a] = (oap_range){.position = pool->arenas[a].position + stripe * i, .bytes = stripe};
+      stripes[a] = (oap_range){.position = pool->arenas[a].position + stripe * i, .bytes = stripe};
     }
-    int error = oap_shard_open(&pool->shards[i], i, ranges, pool->arena_count, part, UINT32_MAX,
-                               pool->arenas, policy, pool->windows);
+    oap_shard_options options = {
+        .number = i,
+        .stripes = stripes,
+        .stripe_count = pool->arena_count,
+        .arenas = pool->arenas,
+        .part = part,
+        .most_slots = UINT32_MAX,
+        .policy = policy,
+        .windows = pool->windows,
+    };
+    int error = oap_shard_open(&pool->shards[i], &options);
     if (error != 0) {
       return error;
     }
@@ -216,77 +225,73 @@ int oap_pool_close(oap_pool *pool) {
   return 0;
 }
 
-static bool takes_chunks(oap_pool *pool) { return atomic_load(&pool->writeback.lost) == 0; }
+/* The shard of a key. */
+static oap_shard *shard_of(const oap_pool *pool, const oap_hashed_key *key) {
+  /* Two shifts: one by 64, for a single shard, would be undefined. */
+  return &pool->shards[key->hash >> 1 >> pool->shard_shift];
+}
+
+/* The shard of a chunk; NULL: of no chunk that this pool has given out. */
+static oap_shard *shard_of_chunk(const oap_pool *pool, const oap_chunk *chunk) {
+  return chunk->shard < pool->shard_count ? &pool->shards[chunk->shard] : NULL;
+}
+
+static bool has_lost_writes(oap_pool *pool) { return atomic_load(&pool->writeback.lost) != 0; }
 
 int oap_pool_reserve(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chunk *out) {
-  uint64_t words[4];
-  oap_key_words(key, words);
-  uint64_t hash = oap_key_hash(words);
-  return takes_chunks(pool) ? oap_shard_reserve(shard_of(pool, hash), words, hash, bytes, out)
-                            : -ESHUTDOWN;
+  oap_hashed_key k = oap_hashed(key);
+  return has_lost_writes(pool) ? -ESHUTDOWN : oap_shard_reserve(shard_of(pool, &k), &k, bytes, out);
 }
 
 int oap_pool_reserve_free(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chunk *out) {
-  uint64_t words[4];
-  oap_key_words(key, words);
-  uint64_t hash = oap_key_hash(words);
-  return takes_chunks(pool) ? oap_shard_reserve_free(shard_of(pool, hash), words, hash, bytes, out)
-                            : -ESHUTDOWN;
+  oap_hashed_key k = oap_hashed(key);
+  return has_lost_writes(pool) ? -ESHUTDOWN
+                               : oap_shard_reserve_free(shard_of(pool, &k), &k, bytes, out);
 }
 
 int oap_pool_publish(oap_pool *pool, const oap_chunk *chunk) {
-  return chunk->shard < pool->shard_count ? oap_shard_publish(&pool->shards[chunk->shard], chunk)
-                                          : -EINVAL;
+  oap_shard *shard = shard_of_chunk(pool, chunk);
+  return shard == NULL ? -EINVAL : oap_shard_publish(shard, chunk);
 }
 
 int oap_pool_set_note(oap_pool *pool, const oap_chunk *chunk, uint64_t note) {
-  return chunk->shard < pool->shard_count
-             ? oap_shard_set_note(&pool->shards[chunk->shard], chunk, note)
-             : -EINVAL;
+  oap_shard *shard = shard_of_chunk(pool, chunk);
+  return shard == NULL ? -EINVAL : oap_shard_set_note(shard, chunk, note);
 }
 
 int oap_pool_note(oap_pool *pool, const oap_chunk *chunk, uint64_t *note) {
-  return chunk->shard < pool->shard_count ? oap_shard_note(&pool->shards[chunk->shard], chunk, note)
-                                          : -EINVAL;
+  oap_shard *shard = shard_of_chunk(pool, chunk);
+  return shard == NULL ? -EINVAL : oap_shard_note(shard, chunk, note);
 }
 
 int oap_pool_abandon(oap_pool *pool, const oap_chunk *chunk) {
-  return chunk->shard < pool->shard_count ? oap_shard_abandon(&pool->shards[chunk->shard], chunk)
-                                          : -EINVAL;
-}
-
-static int pin(oap_pool *pool, const oap_key *key, bool is_use, oap_chunk *out) {
-  uint64_t words[4];
-  oap_key_words(key, words);
-  uint64_t hash = oap_key_hash(words);
-  return oap_shard_pin(shard_of(pool, hash), words, hash, is_use, out);
+  oap_shard *shard = shard_of_chunk(pool, chunk);
+  return shard == NULL ? -EINVAL : oap_shard_abandon(shard, chunk);
 }
 
 int oap_pool_pin(oap_pool *pool, const oap_key *key, oap_chunk *out) {
-  return pin(pool, key, true, out);
+  oap_hashed_key k = oap_hashed(key);
+  return oap_shard_pin(shard_of(pool, &k), &k, true, out);
 }
 
 int oap_pool_pin_unused(oap_pool *pool, const oap_key *key, oap_chunk *out) {
-  return pin(pool, key, false, out);
+  oap_hashed_key k = oap_hashed(key);
+  return oap_shard_pin(shard_of(pool, &k), &k, false, out);
 }
 
 int oap_pool_unpin(oap_pool *pool, const oap_chunk *chunk) {
-  return chunk->shard < pool->shard_count ? oap_shard_unpin(&pool->shards[chunk->shard], chunk)
-                                          : -EINVAL;
+  oap_shard *shard = shard_of_chunk(pool, chunk);
+  return shard == NULL ? -EINVAL : oap_shard_unpin(shard, chunk);
 }
 
 bool oap_pool_is_held(oap_pool *pool, const oap_key *key) {
-  uint64_t words[4];
-  oap_key_words(key, words);
-  uint64_t hash = oap_key_hash(words);
-  return oap_shard_is_held(shard_of(pool, hash), words, hash);
+  oap_hashed_key k = oap_hashed(key);
+  return oap_shard_is_held(shard_of(pool, &k), &k);
 }
 
 int oap_pool_drop(oap_pool *pool, const oap_key *key) {
-  uint64_t words[4];
-  oap_key_words(key, words);
-  uint64_t hash = oap_key_hash(words);
-  return oap_shard_drop(shard_of(pool, hash), words, hash);
+  oap_hashed_key k = oap_hashed(key);
+  return oap_shard_drop(shard_of(pool, &k), &k);
 }
 
 uint64_t oap_pool_drop_file(oap_pool *pool, uint64_t file_high, uint64_t file_low) {
@@ -315,7 +320,7 @@ void oap_pool_stats(oap_pool *pool, oap_stats *out) {
 uint64_t oap_pool_content_version(oap_pool *pool) {
   uint64_t version = 0;
   for (uint32_t i = 0; i < pool->shard_count; i++) {
-    version += oap_shard_content_version(&pool->shards[i]);
+    version += oap_counters_version(pool->shards[i].counters);
   }
   return version;
 }

@@ -1,16 +1,34 @@
-/* The pool from inside: what pool.c opens, closes and passes calls to, and capacity.c resizes. */
+/*
+ * The pool from inside. Its layers; a file includes only what stands on a line above its own or on
+ * its own line, which dev/lib/layers.py checks:
+ *
+ *   slot                  one word a chunk: state, pins, uses, generation
+ *   poison bad_blocks     freed memory under AddressSanitizer; what the kernel says of bad memory
+ *   arena.h               a mapping of one path or memory node
+ *   arena_parts arena_memory arena_file arena_device    what the kinds of mappings are made of
+ *   arena.c table         mappings of chunks, of tables
+ *   space index sketch counters   free extents; keys to slots; frequencies; counts without a lock
+ *   policy policy_s3fifo policy_lru policy_generations    who leaves
+ *   shard                 one lock, a part of each arena; tables and figures
+ *   stripe                a shard's part of one arena: its limit, and what goes back to the system
+ *   room                  a slot and extents for a chunk: allocate, evict, drop, free
+ *   chunk resize          reserve, publish, abandon, pin, unpin, drop; another capacity
+ *   shard_check           the inner check
+ *   pool.h                all arenas and shards
+ *   capacity writeback    resizing, touching in advance, nodes; the watch over disks
+ *   pool.c                open and close; the way from a key to its shard
+ */
 #ifndef OAP_POOL_INSIDE_H
 #define OAP_POOL_INSIDE_H
 
 #include "arena.h"
 #include "shard.h"
-#include "writeback.h"
 
 #include <pthread.h>
 
 #define OAP_MOST_ARENAS 64 /* one per node or path */
 
-/* See writeback.h. */
+/* The watch over disks: see writeback.h. */
 typedef struct oap_writeback {
   pthread_t thread;
   bool is_running;
@@ -32,7 +50,7 @@ struct oap_pool {
   oap_writeback writeback;
 
   pthread_mutex_t resizing; /* guards what follows */
-  uint64_t part;            /* bytes in use of each shard's stripe in each arena */
+  uint64_t part;            /* bytes in use of each stripe */
   uint64_t ever;            /* the most that part ever was */
   bool retired;
   pthread_t prefault; /* a thread, if there is one */
@@ -41,25 +59,5 @@ struct oap_pool {
   pthread_cond_t changed;          /* part, is_closing or waiting */
   _Atomic unsigned resizers_ahead; /* who want the lock, and get it before the prefault thread */
 };
-
-/* What of a capacity each shard uses in each arena. */
-uint64_t oap_part_of(uint64_t capacity, uint32_t arenas, uint32_t shards);
-
-/* Each shard has a stripe of every arena, of which it uses the first part. */
-uint64_t oap_stripe_of(const oap_pool *pool, const oap_arena *arena);
-
-/* Makes the first bytes of each stripe usable, up to part. 0 or -errno. */
-int oap_pool_commit(oap_pool *pool, uint64_t part);
-
-/* Lets the shards use so many bytes of each stripe, which have been committed. */
-void oap_pool_use(oap_pool *pool, uint64_t part);
-
-/* Starts the thread that touches the memory in use, or ends it. 0 or -errno. */
-int oap_prefault_start(oap_pool *pool);
-void oap_prefault_stop(oap_pool *pool);
-
-/* The lock, before the prefault thread gets it again. */
-void oap_pool_lock(oap_pool *pool);
-void oap_pool_unlock(oap_pool *pool);
 
 #endif

@@ -15,19 +15,19 @@
  * pinned chunks in too many places, others go that lie together. */
 #define PATIENCE 4
 
-uint32_t oap_room_give(oap_shard *shard, uint32_t number, oap_leftover *left) {
+uint32_t oap_room_free(oap_shard *shard, uint32_t number, oap_leftover *left) {
   oap_slot *slot = &shard->slots[number];
   uint32_t largest = 0;
   for (uint32_t i = 0; i < oap_slot_pieces(slot); i++) {
     const oap_extent *extent = &shard->space.extents[slot->extent[i]];
-    OAP_POISON(oap_shard_address(shard, extent->position), (uint64_t)extent->units * OAP_ALIGNMENT);
     uint64_t start = extent->position;
-    uint64_t end = start + (uint64_t)extent->units * OAP_ALIGNMENT;
-    uint64_t limit = oap_shard_range_of(shard, start)->position + shard->part;
+    uint64_t end = oap_extent_end(extent);
+    OAP_POISON(oap_shard_address(shard, start), end - start);
+    uint64_t limit = oap_stripe_limit(shard, start);
     uint32_t away;
-    uint32_t hole = oap_space_give(&shard->space, slot->extent[i], limit, &away);
+    uint32_t hole = oap_space_free(&shard->space, slot->extent[i], limit, &away);
     if (away != 0 && left != NULL && !shard->is_resizing) {
-      oap_shard_leave(shard, left, away, start, end);
+      oap_stripe_add_leftover(shard, left, away, start, end);
     }
     if (hole == 0) {
       continue;
@@ -47,8 +47,8 @@ static uint32_t evict(oap_shard *shard, uint32_t victim) {
   oap_index_remove(&shard->index, victim);
   shard->counted.evictions++;
   shard->counted.evicted_bytes += shard->slots[victim].bytes;
-  oap_shard_count_visible(shard, -1);
-  return oap_room_give(shard, victim, NULL);
+  oap_count_visible(shard->counters, -1);
+  return oap_room_free(shard, victim, NULL);
 }
 
 bool oap_room_evict(oap_shard *shard, uint32_t slot) {
@@ -57,6 +57,31 @@ bool oap_room_evict(oap_shard *shard, uint32_t slot) {
   }
   evict(shard, slot);
   return true;
+}
+
+void oap_room_drop(oap_shard *shard, uint32_t number) {
+  oap_slot *slot = &shard->slots[number];
+  uint64_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
+  uint64_t dropped;
+  do {
+    if (oap_word_state(word) == OAP_LOADING) {
+      dropped = oap_word_with_state(word, OAP_DOOMED);
+    } else if (oap_word_pins(word) > 0) {
+      dropped = oap_word_with_state(word, OAP_DROPPED);
+    } else {
+      dropped = oap_word_freed(word);
+    }
+  } while (!atomic_compare_exchange_weak_explicit(&slot->word, &word, dropped, memory_order_acq_rel,
+                                                  memory_order_acquire));
+  oap_index_remove(&shard->index, number);
+  oap_order_remove(&shard->order, number);
+  shard->counted.drops++;
+  if (oap_word_state(word) == OAP_PUBLISHED) {
+    oap_count_visible(shard->counters, -1);
+  }
+  if (oap_word_state(dropped) == OAP_FREE) {
+    oap_room_free(shard, number, NULL);
+  }
 }
 
 /* Extents side by side that are free or could be. */
@@ -139,13 +164,13 @@ static bool has_slot(const oap_shard *shard) {
 }
 
 /* Takes extents and a slot to own them; 0: there are none, in so few pieces. */
-static uint32_t take(oap_shard *shard, uint64_t units, uint32_t most_pieces,
-                     uint32_t extents[OAP_MAX_PIECES], uint32_t *pieces) {
+static uint32_t allocate(oap_shard *shard, uint64_t units, uint32_t most_pieces,
+                         uint32_t extents[OAP_MAX_PIECES], uint32_t *pieces) {
   if (!has_slot(shard)) {
     return 0;
   }
   uint32_t slot = shard->slot_free != 0 ? shard->slot_free : shard->slot_top + 1;
-  *pieces = oap_space_take(&shard->space, slot, units, most_pieces, extents);
+  *pieces = oap_space_allocate(&shard->space, slot, units, most_pieces, extents);
   if (*pieces == 0) {
     return 0;
   }
@@ -204,8 +229,8 @@ static void clear_run(oap_shard *shard, run r) {
 }
 
 /* Takes room that lies together, whoever has it, but for what is in use. */
-static uint32_t take_together(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MAX_PIECES],
-                              uint32_t *pieces) {
+static uint32_t allocate_together(oap_shard *shard, uint64_t units,
+                                  uint32_t extents[OAP_MAX_PIECES], uint32_t *pieces) {
   run best[OAP_MAX_PIECES];
   oap_hand end;
   if (find_room(shard, units, best, &end)) {
@@ -214,19 +239,19 @@ static uint32_t take_together(oap_shard *shard, uint64_t units, uint32_t extents
     }
     shard->hand = end;
   }
-  return take(shard, units, OAP_MAX_PIECES, extents, pieces);
+  return allocate(shard, units, OAP_MAX_PIECES, extents, pieces);
 }
 
-uint32_t oap_room_take(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MAX_PIECES],
-                       uint32_t *pieces) {
+uint32_t oap_room_allocate(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MAX_PIECES],
+                           uint32_t *pieces) {
   uint64_t scattered = shard->capacity / OAP_ALIGNMENT / SCATTERED_PART;
   uint64_t evicted_before = shard->counted.evicted_bytes;
   uint64_t ask_at = 0; /* again after each such amount, since others pin meanwhile */
   bool sure = true;
   for (;;) {
-    uint64_t pinned_chunks = oap_shard_pinned(shard, &shard->order.pinned_bytes);
+    uint64_t pinned_chunks = oap_counters_pinned(shard->counters, &shard->order.pinned_bytes);
     bool may_scatter = shard->space.free_units >= units + scattered;
-    uint32_t slot = take(shard, units, may_scatter ? OAP_MAX_PIECES : 1, extents, pieces);
+    uint32_t slot = allocate(shard, units, may_scatter ? OAP_MAX_PIECES : 1, extents, pieces);
     if (slot != 0) {
       return slot;
     }
@@ -236,23 +261,23 @@ uint32_t oap_room_take(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MA
       oap_hand end;
       sure = is_sure(shard, pinned_chunks, units);
       if (!sure && !find_room(shard, units, best, &end)) {
-        return take(shard, units, OAP_MAX_PIECES, extents, pieces);
+        return allocate(shard, units, OAP_MAX_PIECES, extents, pieces);
       }
       ask_at = evicted + units;
     }
     if (!sure && may_scatter && evicted >= PATIENCE * units) {
-      return take_together(shard, units, extents, pieces);
+      return allocate_together(shard, units, extents, pieces);
     }
     uint32_t victim = oap_order_evict(&shard->order);
     if (victim == 0) {
-      return take(shard, units, OAP_MAX_PIECES, extents, pieces);
+      return allocate(shard, units, OAP_MAX_PIECES, extents, pieces);
     }
     widen(shard, evict(shard, victim), units);
   }
 }
 
-uint32_t oap_room_take_free(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MAX_PIECES],
-                            uint32_t *pieces) {
-  oap_shard_pinned(shard, &shard->order.pinned_bytes);
-  return take(shard, units, OAP_MAX_PIECES, extents, pieces);
+uint32_t oap_room_allocate_free(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MAX_PIECES],
+                                uint32_t *pieces) {
+  oap_counters_pinned(shard->counters, &shard->order.pinned_bytes);
+  return allocate(shard, units, OAP_MAX_PIECES, extents, pieces);
 }

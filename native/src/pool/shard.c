@@ -1,7 +1,7 @@
-/* A shard's life: its tables, its figures, its inner check. What it does stands in chunk.c. */
+/* A shard's life, its tables and its figures: see shard.h. */
 #include "shard.h"
 
-#include "arena.h"
+#include "table.h"
 
 #include <errno.h>
 #include <string.h>
@@ -15,10 +15,6 @@
 #define SLOTS_PER_FILE_HEAD 32
 #define SLOTS_PER_SKETCH_WORD 8
 
-static uint64_t round_up(uint64_t x, uint64_t to) { return (x + to - 1) / to * to; }
-
-static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
 static uint64_t power_of_two_at_least(uint64_t x) {
   uint64_t p = 1;
   while (p < x) {
@@ -28,15 +24,14 @@ static uint64_t power_of_two_at_least(uint64_t x) {
 }
 
 uint32_t oap_shard_slots_for(uint64_t capacity) {
-  uint64_t slots = capacity / BYTES_PER_SLOT;
-  return slots < LEAST_SLOTS ? LEAST_SLOTS : slots > MOST_SLOTS ? MOST_SLOTS : (uint32_t)slots;
+  return (uint32_t)oap_most(LEAST_SLOTS, oap_least(MOST_SLOTS, capacity / BYTES_PER_SLOT));
 }
 
-/* Regions: a range cut at the windows' ends. */
-static void add_regions(oap_shard *shard, oap_range range) {
-  for (uint64_t at = range.position, end = at + range.bytes; at < end;) {
+/* Adds a stripe's regions, which end where windows do. */
+static void add_regions(oap_shard *shard, oap_range stripe) {
+  for (uint64_t at = stripe.position, end = at + stripe.bytes; at < end;) {
     uint64_t window_end = (at / OAP_WINDOW_BYTES + 1) * OAP_WINDOW_BYTES;
-    uint64_t length = (window_end < end ? window_end : end) - at;
+    uint64_t length = oap_least(window_end, end) - at;
     shard->regions[shard->region_count++] = oap_space_add_region(&shard->space, at, length);
     at += length;
   }
@@ -46,32 +41,32 @@ static void add_regions(oap_shard *shard, oap_range range) {
  */
 typedef struct {
   uint64_t slots, extents, heads, file_heads, words, regions;
-  uint64_t extents_at, heads_at, files_at, words_at, ring_at, regions_at, ranges_at;
+  uint64_t extents_at, heads_at, files_at, words_at, ring_at, regions_at, stripes_at;
   uint64_t bytes;
 } table_plan;
 
 /* Slots and extents fill up from the bottom, so that room for the most costs nothing. The others
  * are touched all over, so they are made for what is used commonly. */
 static table_plan plan_tables(uint64_t commonly, uint64_t most, uint32_t most_slots,
-                              uint32_t ranges) {
+                              uint32_t stripes) {
   table_plan t;
-  t.slots = least(oap_shard_slots_for(most), most_slots);
-  t.regions = most / OAP_WINDOW_BYTES + 2 * (uint64_t)ranges;
+  t.slots = oap_least(oap_shard_slots_for(most), most_slots);
+  t.regions = most / OAP_WINDOW_BYTES + 2 * (uint64_t)stripes;
   t.extents = t.slots + t.slots / 2 * 3 + 3 * t.regions + OAP_MAX_PIECES;
-  uint64_t slots = least(oap_shard_slots_for(commonly), most_slots);
+  uint64_t slots = oap_least(oap_shard_slots_for(commonly), most_slots);
   t.heads = power_of_two_at_least(slots / SLOTS_PER_HEAD);
   t.file_heads = power_of_two_at_least(slots / SLOTS_PER_FILE_HEAD);
   t.words = power_of_two_at_least(
-      least(oap_shard_slots_for(commonly) / SLOTS_PER_SKETCH_WORD, 4 * (uint64_t)most_slots));
+      oap_least(oap_shard_slots_for(commonly) / SLOTS_PER_SKETCH_WORD, 4 * (uint64_t)most_slots));
 
-  t.extents_at = round_up((t.slots + 1) * sizeof(oap_slot), 4096);
-  t.heads_at = round_up(t.extents_at + t.extents * sizeof(oap_extent), 4096);
-  t.files_at = round_up(t.heads_at + t.heads * sizeof(uint32_t), 4096);
-  t.words_at = round_up(t.files_at + t.file_heads * sizeof(uint32_t), 4096);
+  t.extents_at = oap_round_up((t.slots + 1) * sizeof(oap_slot), 4096);
+  t.heads_at = oap_round_up(t.extents_at + t.extents * sizeof(oap_extent), 4096);
+  t.files_at = oap_round_up(t.heads_at + t.heads * sizeof(uint32_t), 4096);
+  t.words_at = oap_round_up(t.files_at + t.file_heads * sizeof(uint32_t), 4096);
   t.ring_at = t.words_at + t.words * sizeof(uint64_t);
-  t.regions_at = round_up(t.ring_at + OAP_RING * sizeof(uint32_t), 4096);
-  t.ranges_at = round_up(t.regions_at + t.regions * sizeof(uint32_t), 4096);
-  t.bytes = round_up(t.ranges_at + ranges * sizeof(oap_range), 4096);
+  t.regions_at = oap_round_up(t.ring_at + OAP_RING * sizeof(uint32_t), 4096);
+  t.stripes_at = oap_round_up(t.regions_at + t.regions * sizeof(uint32_t), 4096);
+  t.bytes = oap_round_up(t.stripes_at + stripes * sizeof(oap_range), 4096);
   return t;
 }
 
@@ -81,7 +76,7 @@ static void place_tables(oap_shard *shard, char *table, const table_plan *t) {
   shard->slots = (oap_slot *)table;
   shard->slot_room = (uint32_t)t->slots;
   shard->regions = (uint32_t *)(table + t->regions_at);
-  shard->ranges = (oap_range *)(table + t->ranges_at);
+  shard->stripes = (oap_range *)(table + t->stripes_at);
   shard->index = (oap_index){
       .slots = shard->slots,
       .heads = (_Atomic uint32_t *)(table + t->heads_at),
@@ -110,29 +105,28 @@ static void use_huge_tables(char *table, const table_plan *t) {
   oap_table_use_huge(table + t->heads_at, t->ring_at - t->heads_at);
 }
 
-int oap_shard_open(oap_shard *shard, uint32_t number, const oap_range *ranges, uint32_t count,
-                   uint64_t part, uint32_t most_slots, const struct oap_arena *arenas,
-                   const oap_policy *policy, unsigned char *const *windows) {
-  memset(shard, 0, sizeof(*shard));
+int oap_shard_open(oap_shard *shard, const oap_shard_options *options) {
+  uint32_t count = options->stripe_count;
   uint64_t most = 0;
   for (uint32_t i = 0; i < count; i++) {
-    most += ranges[i].bytes;
+    most += options->stripes[i].bytes;
   }
-  table_plan tables = plan_tables(part * count, most, most_slots, count);
+  table_plan tables = plan_tables(options->part * count, most, options->most_slots, count);
+  memset(shard, 0, sizeof(*shard));
   char *table = oap_table_map(tables.bytes);
   if (table == NULL) {
     return -errno;
   }
   place_tables(shard, table, &tables);
   use_huge_tables(table, &tables);
-  memcpy(table + tables.ranges_at, ranges, count * sizeof(*ranges));
-  shard->number = number;
-  shard->range_count = count;
-  shard->arenas = arenas;
-  shard->windows = windows;
-  shard->order.policy = policy;
+  memcpy(table + tables.stripes_at, options->stripes, count * sizeof(*options->stripes));
+  shard->number = options->number;
+  shard->stripe_count = count;
+  shard->arenas = options->arenas;
+  shard->windows = options->windows;
+  shard->order.policy = options->policy;
   for (uint32_t i = 0; i < count; i++) {
-    add_regions(shard, ranges[i]);
+    add_regions(shard, options->stripes[i]);
   }
   shard->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
   shard->released = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
@@ -148,35 +142,24 @@ void oap_shard_close(oap_shard *shard) {
   }
 }
 
-unsigned oap_thread_stripe(void) {
-  static _Atomic unsigned next;
-  static _Thread_local unsigned mine; /* 0: not given out yet */
-  if (mine == 0) {
-    mine = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed) % OAP_STRIPES + 1;
-  }
-  return mine - 1;
+void oap_shard_set_retired(oap_shard *shard, bool retired) {
+  pthread_mutex_lock(&shard->lock);
+  shard->retired = retired;
+  pthread_mutex_unlock(&shard->lock);
 }
 
-oap_stripe *oap_shard_stripe(oap_shard *shard) { return &shard->stripes[oap_thread_stripe()]; }
-
-uint64_t oap_shard_pinned(oap_shard *shard, uint64_t *bytes) {
-  uint64_t pinned = 0;
-  for (int i = 0; i < OAP_STRIPES; i++) {
-    pinned += atomic_load_explicit(&shard->stripes[i].pinned, memory_order_relaxed);
+bool oap_shard_is_busy(oap_shard *shard) {
+  pthread_mutex_lock(&shard->lock);
+  bool busy = shard->releasing > 0;
+  for (uint32_t i = 1; i <= shard->slot_top && !busy; i++) {
+    /* Acquire: what was read under a pin that has gone was read before what follows here. */
+    uint64_t word = atomic_load_explicit(&shard->slots[i].word, memory_order_acquire);
+    enum oap_state state = oap_word_state(word);
+    /* A dropped chunk is so until its room is given back, which comes after its last pin. */
+    busy = state != OAP_FREE && (state != OAP_PUBLISHED || oap_word_pins(word) > 0);
   }
-  /* Pinned in one stripe after that was read and unpinned in another before: less than nothing. */
-  int64_t chunks = (int64_t)(pinned << (64 - OAP_PINNED_SHIFT)) >> (64 - OAP_PINNED_SHIFT);
-  int64_t units = (int64_t)(pinned - (uint64_t)chunks) >> OAP_PINNED_SHIFT;
-  *bytes = units > 0 ? (uint64_t)units * OAP_ALIGNMENT : 0;
-  return chunks > 0 ? (uint64_t)chunks : 0;
-}
-
-uint64_t oap_shard_content_version(oap_shard *shard) {
-  uint64_t changes = 0;
-  for (int i = 0; i < OAP_STRIPES; i++) {
-    changes += atomic_load_explicit(&shard->stripes[i].changes, memory_order_acquire);
-  }
-  return changes;
+  pthread_mutex_unlock(&shard->lock);
+  return busy;
 }
 
 uint64_t oap_shard_list(oap_shard *shard, oap_held *out, uint64_t room, uint64_t count) {
@@ -190,10 +173,8 @@ uint64_t oap_shard_list(oap_shard *shard, oap_held *out, uint64_t room, uint64_t
         continue;
       }
       if (count < room) {
-        uint64_t key[4];
-        for (int k = 0; k < 4; k++) {
-          key[k] = atomic_load_explicit(&slot->key[k], memory_order_relaxed);
-        }
+        oap_hashed_key held = oap_slot_key(slot);
+        const uint64_t *key = held.words;
         out[count] = (oap_held){
             .key = {key[0], key[1], (uint32_t)(key[2] >> 32), (uint32_t)key[2], key[3]},
             .bytes = slot->bytes,
@@ -208,16 +189,7 @@ uint64_t oap_shard_list(oap_shard *shard, oap_held *out, uint64_t room, uint64_t
 }
 
 void oap_shard_stats(oap_shard *shard, oap_stats *sum) {
-  for (int i = 0; i < OAP_STRIPES; i++) {
-    const oap_stripe *stripe = &shard->stripes[i];
-    sum->hits += atomic_load_explicit(&stripe->hits, memory_order_relaxed);
-    sum->misses += atomic_load_explicit(&stripe->misses, memory_order_relaxed);
-    sum->publishes += atomic_load_explicit(&stripe->publishes, memory_order_relaxed);
-    sum->chunks += atomic_load_explicit(&stripe->chunks, memory_order_relaxed);
-  }
-  uint64_t pinned_bytes;
-  sum->pinned_chunks += oap_shard_pinned(shard, &pinned_bytes);
-  sum->pinned_bytes += pinned_bytes;
+  oap_counters_add(shard->counters, sum);
   pthread_mutex_lock(&shard->lock);
   const oap_stats *counted = &shard->counted;
   sum->capacity_bytes += shard->capacity;
@@ -238,88 +210,4 @@ void oap_shard_stats(oap_shard *shard, oap_stats *sum) {
   sum->metadata_bytes += sizeof(*shard) + oap_table_resident(shard->slots, slots) +
                          oap_table_resident(shard->space.extents, extents) +
                          oap_table_resident(heads, (uint64_t)(end - heads));
-}
-
-static const char *validate_slot(oap_shard *shard, uint32_t number, uint64_t *used_units) {
-  const oap_slot *slot = &shard->slots[number];
-  if (oap_slot_checksum(slot) != slot->checksum) {
-    return "shard: slot changed since it was reserved";
-  }
-  uint64_t bytes = 0;
-  for (uint32_t i = 0; i < oap_slot_pieces(slot); i++) {
-    oap_piece piece = oap_slot_piece(slot, i);
-    const oap_extent *extent = &shard->space.extents[slot->extent[i]];
-    if (extent->owner != number || extent->position != piece.position ||
-        piece.bytes > (uint64_t)extent->units * OAP_ALIGNMENT) {
-      return "shard: slot and extent disagree";
-    }
-    bytes += piece.bytes;
-    *used_units += extent->units;
-  }
-  return bytes == slot->bytes ? NULL : "shard: pieces do not add up to the chunk";
-}
-
-static const char *validate_slots(oap_shard *shard, uint32_t visible) {
-  uint64_t used_units = 0;
-  uint64_t published = 0;
-  uint32_t linked = 0;
-  uint32_t free = 0;
-  uint64_t pinned = 0;
-  for (uint32_t i = 1; i <= shard->slot_top; i++) {
-    uint64_t word = shard->slots[i].word;
-    enum oap_state state = oap_word_state(word);
-    if (state == OAP_FREE) {
-      free++;
-      continue;
-    }
-    published += state == OAP_PUBLISHED;
-    linked += state == OAP_PUBLISHED || state == OAP_LOADING;
-    pinned += state == OAP_LOADING || state == OAP_DOOMED || oap_word_pins(word) > 0;
-    const char *fault = validate_slot(shard, i, &used_units);
-    if (fault != NULL) {
-      return fault;
-    }
-  }
-  for (uint32_t i = shard->slot_free; i != 0; i = shard->slots[i].queue_next) {
-    if (i > shard->slot_top || free-- == 0) {
-      return "shard: chain of free slots broken";
-    }
-  }
-  oap_stats sum = {0};
-  for (int i = 0; i < OAP_STRIPES; i++) {
-    sum.chunks += shard->stripes[i].chunks;
-  }
-  if (free != 0 || linked != visible) {
-    return "shard: slots lost";
-  }
-  if (used_units != oap_space_used(&shard->space)) {
-    return "shard: space lost";
-  }
-  uint64_t pinned_bytes;
-  bool right = published == sum.chunks && pinned == oap_shard_pinned(shard, &pinned_bytes);
-  return right ? NULL : "shard: chunks miscounted";
-}
-
-const char *oap_shard_validate(oap_shard *shard) {
-  pthread_mutex_lock(&shard->lock);
-  uint32_t indexed = 0;
-  uint32_t queued = 0;
-  const char *fault = oap_space_validate(&shard->space);
-  if (fault == NULL) {
-    fault = oap_shard_validate_limits(shard);
-  }
-  if (fault == NULL) {
-    fault = oap_index_validate(&shard->index, shard->slot_top, &indexed);
-  }
-  if (fault == NULL) {
-    fault = oap_order_validate(&shard->order, shard->slot_top, &queued);
-  }
-  if (fault == NULL && indexed != queued) {
-    fault = "shard: index and policy disagree";
-  }
-  if (fault == NULL) {
-    fault = validate_slots(shard, indexed);
-  }
-  pthread_mutex_unlock(&shard->lock);
-  return fault;
 }

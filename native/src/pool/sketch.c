@@ -1,5 +1,7 @@
-/* The frequency sketch: see policy.h. */
-#include "policy.h"
+/* The frequency sketch: see sketch.h. */
+#include "sketch.h"
+
+#include "base/arithmetic.h"
 
 #define ROWS 4
 #define MOST 15

@@ -14,13 +14,14 @@
  *                      '-drop-> DOOMED -publish-> DROPPED, -abandon-> FREE
  *
  * The generation grows each time the slot is reserved. A reader looks at key and chain without a
- * lock and takes his pin with a compare-and-swap on the word: it succeeds only if generation and
- * state, and with them everything he has read, still stand. Writers hold the shard's lock, except
- * for publish, pin and unpin.
+ * lock and pins with a compare-and-swap on the word, which succeeds only if generation and state
+ * are unchanged, and with them all that was read. Writers hold the shard's lock, except for
+ * publish, pin and unpin.
  */
 #ifndef OAP_SLOT_H
 #define OAP_SLOT_H
 
+#include "base/arithmetic.h"
 #include "oap_pool.h"
 
 #include <stdatomic.h>
@@ -109,15 +110,6 @@ static inline oap_piece oap_slot_piece(const oap_slot *slot, uint32_t i) {
                      .bytes = slot->piece_bytes[i]};
 }
 
-/* Spreads the bits of a number over all 64 (the finalizer of Stafford's Mix13). */
-static inline uint64_t oap_mix(uint64_t x) {
-  x ^= x >> 30;
-  x *= UINT64_C(0xbf58476d1ce4e5b9);
-  x ^= x >> 27;
-  x *= UINT64_C(0x94d049bb133111eb);
-  return x ^ (x >> 31);
-}
-
 static inline uint64_t oap_file_hash(uint64_t high, uint64_t low) {
   return oap_mix(high ^ oap_mix(low + UINT64_C(0x9e3779b97f4a7c15)));
 }
@@ -128,14 +120,34 @@ static inline uint64_t oap_key_hash(const uint64_t key[4]) {
   return oap_mix(oap_file_hash(key[0], key[1]) ^ key[2]);
 }
 
-static inline void oap_key_words(const oap_key *key, uint64_t words[4]) {
-  words[0] = key->file_high;
-  words[1] = key->file_low;
-  words[2] = ((uint64_t)key->row_group << 32) | key->column;
-  words[3] = key->representation;
+/* A key as the pool looks it up. */
+typedef struct oap_hashed_key {
+  uint64_t words[4];
+  uint64_t hash;
+} oap_hashed_key;
+
+static inline oap_hashed_key oap_hashed(const oap_key *key) {
+  oap_hashed_key out = {.words = {key->file_high, key->file_low,
+                                  ((uint64_t)key->row_group << 32) | key->column,
+                                  key->representation}};
+  out.hash = oap_key_hash(out.words);
+  return out;
 }
 
 /* Checksum over what a slot says of its chunk. The caller holds the lock, or a pin. */
 uint64_t oap_slot_checksum(const oap_slot *slot);
+
+/* The slot's key. The caller holds the lock. */
+oap_hashed_key oap_slot_key(const oap_slot *slot);
+
+/* Whether a chunk is published and has no pins, for now. */
+bool oap_is_evictable(const oap_slot *slot);
+
+/* Makes a published slot without pins free; false: it is no such slot. */
+bool oap_claim(oap_slot *slot);
+
+/* How often a chunk was pinned lately, up to OAP_MAX_USES; oap_take_uses also sets that to 0. */
+unsigned oap_uses(const oap_slot *slot);
+unsigned oap_take_uses(oap_slot *slot);
 
 #endif

@@ -164,8 +164,8 @@ static uint32_t cut(oap_space *space, uint32_t e, uint32_t units) {
   return rest;
 }
 
-uint32_t oap_space_take(oap_space *space, uint32_t owner, uint64_t units, uint32_t most_pieces,
-                        uint32_t extents[OAP_MAX_PIECES]) {
+uint32_t oap_space_allocate(oap_space *space, uint32_t owner, uint64_t units, uint32_t most_pieces,
+                            uint32_t extents[OAP_MAX_PIECES]) {
   if (units > space->free_units || space->spare <= space->kept) {
     return 0;
   }
@@ -201,10 +201,6 @@ uint32_t oap_space_take(oap_space *space, uint32_t owner, uint64_t units, uint32
   return count;
 }
 
-static uint64_t end_of(const oap_extent *extent) {
-  return extent->position + (uint64_t)extent->units * OAP_ALIGNMENT;
-}
-
 /* Joins an extent with the one after it, both in no bin. */
 static void join(oap_space *space, uint32_t e, uint32_t after) {
   oap_extent *extent = &space->extents[e];
@@ -224,8 +220,9 @@ static void leave_bin(oap_space *space, uint32_t e) {
   }
 }
 
-/* Makes an extent that is in no bin free (0) or away and joins it with neighbours that are so. */
-static uint32_t settle(oap_space *space, uint32_t e, uint32_t owner) {
+/* Makes an extent that is in no bin free (0) or away, and joins it with neighbours of that kind;
+ * returns the whole. */
+static uint32_t coalesce(oap_space *space, uint32_t e, uint32_t owner) {
   space->extents[e].owner = owner;
   uint32_t next = space->extents[e].next;
   if (next != 0 && space->extents[next].owner == owner) {
@@ -246,30 +243,30 @@ static uint32_t settle(oap_space *space, uint32_t e, uint32_t owner) {
   return e;
 }
 
-uint32_t oap_space_give(oap_space *space, uint32_t e, uint64_t limit, uint32_t *away) {
+uint32_t oap_space_free(oap_space *space, uint32_t e, uint64_t limit, uint32_t *away) {
   const oap_extent *extent = &space->extents[e];
   *away = 0;
   if (extent->position >= limit) {
-    *away = settle(space, e, OAP_AWAY);
+    *away = coalesce(space, e, OAP_AWAY);
     return 0;
   }
-  if (end_of(extent) > limit) {
+  if (oap_extent_end(extent) > limit) {
     uint32_t rest = cut(space, e, (uint32_t)((limit - extent->position) / OAP_ALIGNMENT));
     space->extents[e].owner = 0; /* so that the rest does not join it again */
-    *away = settle(space, rest, OAP_AWAY);
+    *away = coalesce(space, rest, OAP_AWAY);
   }
-  return settle(space, e, 0);
+  return coalesce(space, e, 0);
 }
 
 void oap_space_limit(oap_space *space, uint32_t region, uint64_t limit) {
   for (uint32_t e = region; e != 0; e = space->extents[e].next) {
     const oap_extent *extent = &space->extents[e];
-    bool changes = (extent->owner == 0 && end_of(extent) > limit) ||
+    bool changes = (extent->owner == 0 && oap_extent_end(extent) > limit) ||
                    (extent->owner == OAP_AWAY && extent->position < limit);
     if (changes) {
       leave_bin(space, e);
       uint32_t away;
-      uint32_t free = oap_space_give(space, e, limit, &away);
+      uint32_t free = oap_space_free(space, e, limit, &away);
       e = away != 0 ? away : free; /* whichever comes last */
     }
   }
@@ -320,7 +317,7 @@ const char *oap_space_validate(const oap_space *space) {
     away_units += extent->owner == OAP_AWAY ? extent->units : 0;
     if (extent->next != 0) {
       const oap_extent *next = &space->extents[extent->next];
-      if (next->previous != e || next->position != end_of(extent)) {
+      if (next->previous != e || next->position != oap_extent_end(extent)) {
         return "space: extents do not tile their region";
       }
       if (extent->owner == next->owner && (extent->owner == 0 || extent->owner == OAP_AWAY)) {

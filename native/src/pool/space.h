@@ -32,6 +32,10 @@ typedef struct oap_extent {
   uint32_t bin_next;
 } oap_extent;
 
+static inline uint64_t oap_extent_end(const oap_extent *extent) {
+  return extent->position + (uint64_t)extent->units * OAP_ALIGNMENT;
+}
+
 typedef struct oap_space {
   oap_extent *extents; /* table; 0 is not used */
   uint32_t limit;      /* number of descriptions in the table */
@@ -60,14 +64,14 @@ void oap_space_limit(oap_space *space, uint32_t region, uint64_t limit);
 
 /* Finds room for so many units in at most most_pieces pieces, takes it for the owner and writes the
  * extents; returns their number, or 0 and changes nothing. */
-uint32_t oap_space_take(oap_space *space, uint32_t owner, uint64_t units, uint32_t most_pieces,
-                        uint32_t extents[OAP_MAX_PIECES]);
+uint32_t oap_space_allocate(oap_space *space, uint32_t owner, uint64_t units, uint32_t most_pieces,
+                            uint32_t extents[OAP_MAX_PIECES]);
 
 /* Gives an extent back, of a region with that limit, and joins it with its neighbours; returns the
  * free extent that it, or what of it lies below the limit, is now part of; 0: none. *away gets the
  * extent that the rest is now part of, or 0. Extents that were joined into others have no units any
  * more. */
-uint32_t oap_space_give(oap_space *space, uint32_t extent, uint64_t limit, uint32_t *away);
+uint32_t oap_space_free(oap_space *space, uint32_t extent, uint64_t limit, uint32_t *away);
 
 /* Units in extents that belong to chunks. */
 static inline uint64_t oap_space_used(const oap_space *space) {

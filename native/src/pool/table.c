@@ -1,4 +1,6 @@
-/* Memory for tables: see arena.h. */
+/* Memory for tables: see table.h. */
+#include "table.h"
+
 #include "arena_parts.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "writeback.h"
 
 #include "base/background.h"
-#include "pool.h"
+#include "chunk.h"
 
 #include <time.h>
 
@@ -34,7 +34,9 @@ static void *watch(void *argument) {
     uint64_t lost = lost_writes(pool);
     if (lost > 0) {
       atomic_fetch_add(&watch->lost, lost);
-      oap_pool_clear(pool);
+      for (uint32_t i = 0; i < pool->shard_count; i++) {
+        oap_shard_clear(&pool->shards[i]);
+      }
     }
     wait_a_while(watch);
   }

@@ -11,7 +11,7 @@
 #ifndef OAP_WRITEBACK_H
 #define OAP_WRITEBACK_H
 
-#include "oap_pool.h"
+#include "pool.h"
 
 /* Starts the thread if a part of the pool lies in such a file. 0 or -errno. */
 int oap_writeback_start(oap_pool *pool);
