@@ -12,6 +12,18 @@ oap_key key_numbered(uint64_t file, uint32_t row_group, uint32_t column) {
   };
 }
 
+oap_pool *pool_open(uint64_t capacity, uint32_t shards) {
+  oap_options options = {.capacity = capacity, .shards = shards};
+  oap_pool *pool;
+  CHECK(oap_pool_open(&options, &pool) == 0);
+  return pool;
+}
+
+void pool_close(oap_pool *pool) {
+  CHECK_VALID(pool);
+  CHECK(oap_pool_close(pool) == 0);
+}
+
 oap_options check_options(uint64_t capacity) {
   static const char *const names[] = {"dram", "node", "file", "fsdax", "devdax"};
   static const char *path;

@@ -84,6 +84,12 @@ bool check_mapping_has_flag(const void *address, const char *flag);
 /* A file with such a content, to be read from its start. */
 FILE *check_file_of(const char *text);
 
+/* A pool in memory of so many shards; 0: as many as it chooses. */
+oap_pool *pool_open(uint64_t capacity, uint32_t shards);
+
+/* Closes a pool that must be valid and have no pins. */
+void pool_close(oap_pool *pool);
+
 oap_key key_numbered(uint64_t file, uint32_t row_group, uint32_t column);
 void chunk_fill(const oap_key *key, const oap_chunk *chunk);
 bool chunk_is_right(const oap_key *key, const oap_chunk *chunk);

@@ -35,11 +35,6 @@ int __wrap_fstat(int file, struct stat *status);
 ssize_t __real_readlink(const char *path, char *target, size_t room);
 ssize_t __wrap_readlink(const char *path, char *target, size_t room);
 
-static void close_pool(oap_pool *pool) {
-  CHECK_VALID(pool);
-  CHECK(oap_pool_close(pool) == 0);
-}
-
 static int open_on(enum oap_medium medium, const char *path, uint64_t capacity, bool erase,
                    oap_pool **pool) {
   oap_options options = {.capacity = capacity,
@@ -55,7 +50,7 @@ static int opens_on(enum oap_medium medium, const char *path, uint64_t capacity)
   oap_pool *pool;
   int error = open_on(medium, path, capacity, false, &pool);
   if (error == 0) {
-    close_pool(pool);
+    pool_close(pool);
   }
   return error;
 }
@@ -196,7 +191,7 @@ static void bad_blocks_under_files(void) {
     CHECK(chunk_is_right(&key, &chunk));
     CHECK(oap_pool_publish(pool, &chunk) == 0 && oap_pool_resize(pool, 64 * MIB) == 0);
     CHECK(chunk_is_right(&key, &chunk) && oap_pool_unpin(pool, &chunk) == 0);
-    close_pool(pool);
+    pool_close(pool);
   }
   CHECK(open_among_bad_blocks("0 9000000000\n") == NULL); /* nothing is good */
   memset(kernel_files, 0, sizeof(kernel_files));
@@ -279,7 +274,7 @@ static void bad_blocks_of_devices(int file) {
   CHECK(oap_pool_reserve(pool, &key, 24 * MIB, &chunk) == 0 && chunk.pieces == 1);
   memset(chunk.piece[0].data, 7, 24 * MIB);
   CHECK(oap_pool_abandon(pool, &chunk) == 0);
-  close_pool(pool);
+  pool_close(pool);
   const uint64_t good[][2] = {{0, 2}, {4, 8}, {12, 30}};
   const uint64_t bad[][2] = {{2, 4}, {8, 12}, {30, 32}};
   for (int i = 0; i < 3; i++) {
@@ -296,7 +291,7 @@ static void use_device(bool erase, bool retire, bool close_it) {
   CHECK(chunk_put(pool, &key, 16 * MIB) == 0);
   CHECK(!retire || oap_pool_retire(pool) == 0);
   if (close_it) {
-    close_pool(pool);
+    pool_close(pool);
   }
 }
 
@@ -324,7 +319,7 @@ static void what_stays_on_devices(int file) {
   oap_pool *pool;
   CHECK(open_on(OAP_DEVDAX, device, 16 * MIB, true, &pool) == 0);
   CHECK(has_only(file, 0, 0, DEVICE_BYTES));
-  close_pool(pool);
+  pool_close(pool);
 }
 
 static void devices(void) {

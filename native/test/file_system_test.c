@@ -27,11 +27,6 @@ int __wrap_ioctl(int file, unsigned long request, ...);
 int __wrap_sync_file_range(int file, off_t start, off_t bytes, unsigned flags);
 int __wrap_msync(void *at, size_t bytes, int flags);
 
-static void close_pool(oap_pool *pool) {
-  CHECK_VALID(pool);
-  CHECK(oap_pool_close(pool) == 0);
-}
-
 static int open_file(uint64_t capacity, oap_pool **pool) {
   static const char *shm = "/dev/shm";
   oap_options options = {
@@ -43,7 +38,7 @@ static int opens(void) {
   oap_pool *pool;
   int error = open_file(4 * MIB, &pool);
   if (error == 0) {
-    close_pool(pool);
+    pool_close(pool);
   }
   return error;
 }
@@ -136,7 +131,7 @@ static void overlays_over_them(void) {
   CHECK(chunk_put(pool, &key, MIB) == 0);
   atomic_store(&disk_fails, true);
   wait_until_dropped(pool, &key);
-  close_pool(pool);
+  pool_close(pool);
   kind = 0;
 }
 
@@ -163,13 +158,13 @@ static void disks_that_lose_writes(void) {
   unsigned asked = atomic_load(&times_asked);
   usleep(300000);
   CHECK(asked == atomic_load(&times_asked)); /* nobody asks of a file that is closed */
-  close_pool(pool);
+  pool_close(pool);
   kind = 0;
   atomic_store(&times_asked, 0);
   CHECK(open_file(4 * MIB, &pool) == 0);
   usleep(300000);
   CHECK(atomic_load(&times_asked) == 0); /* a tmpfs has no disk */
-  close_pool(pool);
+  pool_close(pool);
 }
 
 /* ---- Files: which pages of the pool's have disk space ---- */
@@ -255,7 +250,7 @@ static void unpinned_while_it_grows(void) {
   CHECK(oap_pool_resize(pool, 256 * MIB) == 0);
   CHECK(unpin_from == NULL);
   CHECK(reserved_bytes() == 256 * MIB);
-  close_pool(pool);
+  pool_close(pool);
 }
 
 /* The last pin goes while the pool shrinks, between what is before the chunk and what is behind it.
@@ -266,7 +261,7 @@ static void unpinned_while_it_shrinks(void) {
   CHECK(oap_pool_resize(pool, 32 * MIB) == 0);
   CHECK(unpin_from == NULL);
   CHECK(reserved_bytes() == 32 * MIB);
-  close_pool(pool);
+  pool_close(pool);
 }
 
 int main(int argc, char **argv) {

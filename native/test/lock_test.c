@@ -48,23 +48,11 @@ int __wrap_oap_miniature_open_from(const oap_miniature_options *options, oap_min
   return __real_oap_miniature_open_from(options, other, is_wanted, argument, out);
 }
 
-static oap_pool *open_pool(uint64_t capacity) {
-  oap_options options = {.capacity = capacity, .shards = 1};
-  oap_pool *pool;
-  CHECK(oap_pool_open(&options, &pool) == 0);
-  return pool;
-}
-
-static void close_pool(oap_pool *pool) {
-  CHECK_VALID(pool);
-  CHECK(oap_pool_close(pool) == 0);
-}
-
 /* ---- Chunks that are dropped ---- */
 
 static void drops_are_batched(void) {
   for (int clears = 0; clears < 2; clears++) {
-    oap_pool *pool = open_pool(CHUNKS * CHUNK);
+    oap_pool *pool = pool_open(CHUNKS * CHUNK, 1);
     for (uint32_t i = 0; i < CHUNKS; i++) {
       oap_key key = key_numbered(i % 4 == 0 ? i : 0, i, 0);
       CHECK(chunk_put(pool, &key, 64) == 0);
@@ -75,7 +63,7 @@ static void drops_are_batched(void) {
         clears ? oap_pool_clear(pool) : oap_pool_drop_file(pool, key.file_high, key.file_low);
     CHECK(dropped == (clears ? CHUNKS : CHUNKS / 4 * 3 + 1));
     CHECK(under_lock_most(REMOVALS) > 0 && under_lock_most(REMOVALS) <= MOST_REMOVALS);
-    close_pool(pool);
+    pool_close(pool);
   }
 }
 
@@ -153,7 +141,7 @@ static void system_calls_are_made_without_the_lock(enum oap_medium medium, bool 
   CHECK((is_loading ? oap_pool_abandon : oap_pool_unpin)(pool, &chunk) == 0);
   CHECK(releases > 0);
   watched = NULL;
-  close_pool(pool);
+  pool_close(pool);
 }
 
 /* The pool gets its disk space back after it was given up, not before. */
@@ -167,7 +155,7 @@ static void growth_waits_for_them(void) {
   struct stat file;
   CHECK(fstat(pool->arenas[0].file, &file) == 0);
   CHECK((uint64_t)file.st_blocks * 512 >= 64 * MIB);
-  close_pool(pool);
+  pool_close(pool);
 }
 
 /* ---- The capacity model's thread, of low priority ---- */

@@ -307,39 +307,8 @@ static void run(uint64_t seed, const char *policy) {
   CHECK(oap_pool_close(m.pool) == 0);
 }
 
-/* In a full pool with two holes: both become one chunk, and then there is no room. */
-static void free_room(void) {
-  uint64_t part = OAP_LEAST_CAPACITY / 10 / 64 * 64;
-  oap_options options = check_options(OAP_LEAST_CAPACITY);
-  options.shards = 1;
-  model m = {.capacity = OAP_LEAST_CAPACITY};
-  CHECK(oap_pool_open(&options, &m.pool) == 0);
-  for (uint32_t k = 0; k < 10; k++) {
-    oap_key key = key_of(k);
-    CHECK(chunk_put(m.pool, &key, part) == 0);
-  }
-  for (uint32_t k = 1; k <= 5; k += 4) {
-    oap_key key = key_of(k);
-    CHECK(oap_pool_drop(m.pool, &key) == 0);
-  }
-  oap_key key = key_of(10);
-  oap_chunk chunk;
-  CHECK(reserve_free(&m, &key, 2 * part - 100, &chunk) == 0);
-  CHECK(chunk.pieces == 2);
-  CHECK(reserve_free(&m, &key, part, &chunk) == -EINPROGRESS);
-  oap_chunk none;
-  oap_key other = key_of(11);
-  CHECK(reserve_free(&m, &other, part, &none) == -ENOSPC);
-  CHECK(reserve_free(&m, &other, OAP_LEAST_CAPACITY + 1, &none) == -EFBIG);
-  CHECK(reserve_free(&m, &other, 0, &none) == -EINVAL);
-  CHECK(oap_pool_abandon(m.pool, &chunk) == 0);
-  CHECK_VALID(m.pool);
-  CHECK(oap_pool_close(m.pool) == 0);
-}
-
 int main(int argc, char **argv) {
   check_start(argc, argv);
-  free_room();
   uint64_t first = check_seed;
   uint64_t runs = check_runs(150);
   for (uint64_t i = 0; i < runs; i++) {

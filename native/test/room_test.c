@@ -23,18 +23,6 @@ bool __wrap_oap_is_evictable(const oap_slot *slot) {
 
 static oap_chunk pinned[CHUNKS];
 
-static oap_pool *open_pool(uint64_t capacity) {
-  oap_options options = {.capacity = capacity, .shards = 1};
-  oap_pool *pool;
-  CHECK(oap_pool_open(&options, &pool) == 0);
-  return pool;
-}
-
-static void close_pool(oap_pool *pool) {
-  CHECK_VALID(pool);
-  CHECK(oap_pool_close(pool) == 0);
-}
-
 static uint64_t evictions_of(oap_pool *pool) {
   oap_stats stats;
   oap_pool_stats(pool, &stats);
@@ -59,7 +47,7 @@ static void pin(oap_pool *pool, uint32_t number) {
 
 /* Chunks in a row fill the pool, and every other one is pinned. */
 static oap_pool *open_half_pinned(void) {
-  oap_pool *pool = open_pool(CHUNKS * CHUNK);
+  oap_pool *pool = pool_open(CHUNKS * CHUNK, 1);
   for (uint32_t i = 0; i < CHUNKS; i++) {
     CHECK(put(pool, i, CHUNK) == 0);
   }
@@ -90,7 +78,7 @@ static void searches_are_short(void) {
   CHECK(put(pool, CHUNKS, OAP_MAX_PIECES * CHUNK) == 0);
   CHECK(under_lock_most(LOOKS) <= MOST_LOOKS + LOOKS_PER_VICTIM * evictions_of(pool));
   unpin_from(pool, 0);
-  close_pool(pool);
+  pool_close(pool);
 }
 
 /* Room at the far end is found, since each search goes on where the last one ended; and what leaves
@@ -106,13 +94,13 @@ static void searches_go_on(void) {
   CHECK(tries > 1 && under_lock_most(LOOKS) <= MOST_LOOKS + LOOKS_PER_VICTIM * evictions_of(pool));
   CHECK(evictions_of(pool) <= CHUNKS / 80 + 6 * PLACES);
   unpin_from(pool, 0);
-  close_pool(pool);
+  pool_close(pool);
 }
 
 /* A pool with a pinned half is turned over: what is pinned is out of the policy's way. */
 static void victims_are_found(uint64_t seed) {
   enum { RESERVES = 50000 };
-  oap_pool *pool = open_pool(CHUNKS * CHUNK);
+  oap_pool *pool = pool_open(CHUNKS * CHUNK, 1);
   uint64_t random = seed;
   uint64_t number = 0;
   while (evictions_of(pool) < CHUNKS) {
@@ -141,7 +129,7 @@ static void victims_are_found(uint64_t seed) {
   free(held);
   /* What was out of the way comes back when nothing else is left. */
   CHECK(put(pool, number, CHUNKS * CHUNK) == 0);
-  close_pool(pool);
+  pool_close(pool);
 }
 
 /* ---- Others pin while room is made ---- */
@@ -173,7 +161,32 @@ static void later_pins_are_seen(void) {
   CHECK(evictions_of(pool) > 0 && evictions_of(pool) <= 2 * WANTED);
   unpin_from(pool, 0);
   CHECK(put(pool, CHUNKS, WANTED * CHUNK) == 0);
-  close_pool(pool);
+  pool_close(pool);
+}
+
+/* In a full pool with two holes: both become one chunk, and then there is no room. Nothing leaves.
+ */
+static void free_room_is_used(void) {
+  uint64_t part = OAP_LEAST_CAPACITY / 10 / 64 * 64;
+  oap_pool *pool = pool_open(OAP_LEAST_CAPACITY, 1);
+  for (uint32_t i = 0; i < 10; i++) {
+    CHECK(put(pool, i, part) == 0);
+  }
+  for (uint32_t i = 1; i <= 5; i += 4) {
+    oap_key key = key_numbered(i, 0, 0);
+    CHECK(oap_pool_drop(pool, &key) == 0);
+  }
+  oap_key key = key_numbered(10, 0, 0), other = key_numbered(11, 0, 0);
+  oap_chunk chunk, none;
+  CHECK(oap_pool_reserve_free(pool, &key, 2 * part - 100, &chunk) == 0);
+  CHECK(chunk.pieces == 2);
+  CHECK(oap_pool_reserve_free(pool, &key, part, &none) == -EINPROGRESS);
+  CHECK(oap_pool_reserve_free(pool, &other, part, &none) == -ENOSPC);
+  CHECK(oap_pool_reserve_free(pool, &other, OAP_LEAST_CAPACITY + 1, &none) == -EFBIG);
+  CHECK(oap_pool_reserve_free(pool, &other, 0, &none) == -EINVAL);
+  CHECK(oap_pool_abandon(pool, &chunk) == 0);
+  CHECK(evictions_of(pool) == 0);
+  pool_close(pool);
 }
 
 int main(int argc, char **argv) {
@@ -182,5 +195,6 @@ int main(int argc, char **argv) {
   searches_go_on();
   victims_are_found(check_seed);
   later_pins_are_seen();
+  free_room_is_used();
   return 0;
 }

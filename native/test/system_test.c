@@ -87,34 +87,26 @@ int __wrap_madvise(void *at, size_t bytes, int advice) {
   return __real_madvise(at, (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE, advice);
 }
 
-static oap_pool *open_memory(uint64_t capacity) {
-  oap_options options = {.capacity = capacity, .shards = 2};
-  oap_pool *pool;
-  CHECK(oap_pool_open(&options, &pool) == 0);
-  return pool;
-}
-
-static void close_pool(oap_pool *pool) {
-  CHECK_VALID(pool);
-  CHECK(oap_pool_close(pool) == 0);
+static void close_memory(oap_pool *pool) {
+  pool_close(pool);
   huge_count = 0;
 }
 
 /* The kernel has promised pages that a control group's limit, or the node, does not give. */
 static void huge_pages_that_are_missing(void) {
   pages_are_there = false;
-  oap_pool *pool = open_memory(64 * MIB);
+  oap_pool *pool = pool_open(64 * MIB, 2);
   CHECK(huge_count == 0);
   oap_key key = key_numbered(1, 0, 0);
   CHECK(chunk_put(pool, &key, 8 * MIB) == 0);
-  close_pool(pool);
+  close_memory(pool);
 }
 
 /* The pool's addresses are its own throughout: nobody else's mapping lands among them. */
 static void huge_pages_that_go_meanwhile(void) {
   pages_are_there = false;
   pages_go_meanwhile = true;
-  oap_pool *pool = open_memory(64 * MIB);
+  oap_pool *pool = pool_open(64 * MIB, 2);
   if (stranger != NULL) {
     FILE *memory = fopen("/proc/self/mem", "re");
     CHECK(memory != NULL && fseeko(memory, (off_t)(uintptr_t)stranger, SEEK_SET) == 0);
@@ -125,13 +117,13 @@ static void huge_pages_that_go_meanwhile(void) {
   oap_key key = key_numbered(1, 0, 0);
   CHECK(chunk_put(pool, &key, 32 * MIB) == 0);
   pages_go_meanwhile = false;
-  close_pool(pool);
+  close_memory(pool);
 }
 
 /* Sizes that are no multiple of a huge page, at open and as the pool grows. */
 static void huge_pages_of_odd_sizes(void) {
   pages_are_there = true;
-  oap_pool *pool = open_memory(65 * MIB + 4 * 4096);
+  oap_pool *pool = pool_open(65 * MIB + 4 * 4096, 2);
   CHECK(huge_count == 2);
   CHECK(oap_pool_resize(pool, 71 * MIB) == 0);
   CHECK(huge_count == 4);
@@ -141,14 +133,14 @@ static void huge_pages_of_odd_sizes(void) {
   oap_key key = key_numbered(1, 0, 0);
   CHECK(chunk_put(pool, &key, 35 * MIB) == 0);
   CHECK(oap_pool_resize(pool, 65 * MIB) == 0 && oap_pool_resize(pool, 71 * MIB) == 0);
-  close_pool(pool);
+  close_memory(pool);
 }
 
 /* Neither core dumps nor children get the pool's memory, whichever pages it has. */
 static void memory_that_is_hidden(void) {
   for (int there = 0; there < 2; there++) {
     pages_are_there = there == 1;
-    oap_pool *pool = open_memory(64 * MIB);
+    oap_pool *pool = pool_open(64 * MIB, 2);
     oap_key key = key_numbered(1, 0, 0);
     oap_chunk chunk;
     CHECK(oap_pool_reserve(pool, &key, MIB, &chunk) == 0);
@@ -156,13 +148,13 @@ static void memory_that_is_hidden(void) {
     CHECK(check_mapping_has_flag(chunk.piece[0].data, " dd"));
     CHECK(check_mapping_has_flag(chunk.piece[0].data, " dc"));
     CHECK(oap_pool_abandon(pool, &chunk) == 0);
-    close_pool(pool);
+    close_memory(pool);
   }
 }
 
 static void huge_pages_that_went_to_others(void) {
   pages_are_there = true;
-  oap_pool *pool = open_memory(64 * MIB);
+  oap_pool *pool = pool_open(64 * MIB, 2);
   CHECK(huge_count == 2);
   CHECK(oap_pool_resize(pool, 16 * MIB) == 0);
   pages_are_there = false;
@@ -172,14 +164,14 @@ static void huge_pages_that_went_to_others(void) {
   CHECK(stats.capacity_bytes == 16 * MIB);
   pages_are_there = true;
   CHECK(oap_pool_resize(pool, 128 * MIB) == 0);
-  close_pool(pool);
+  close_memory(pool);
 }
 
 /* What leaves a huge page to others must not take their part of it along. */
 static void huge_pages_that_are_shared(void) {
   enum { CHUNKS = 40 };
   pages_are_there = true;
-  oap_pool *pool = open_memory(64 * MIB);
+  oap_pool *pool = pool_open(64 * MIB, 2);
   oap_chunk chunk[CHUNKS];
   oap_key key[CHUNKS];
   for (uint32_t i = 0; i < CHUNKS; i++) {
@@ -195,15 +187,15 @@ static void huge_pages_that_are_shared(void) {
     }
     CHECK(oap_pool_unpin(pool, &chunk[i]) == 0);
   }
-  close_pool(pool);
+  close_memory(pool);
 }
 
 static void no_overcommit(void) {
-  oap_pool *pool = open_memory(64 * MIB);
+  oap_pool *pool = pool_open(64 * MIB, 2);
   never_overcommits = true;
   CHECK(oap_pool_retire(pool) == 0);
   never_overcommits = false;
-  close_pool(pool);
+  close_memory(pool);
 }
 
 /* ---- Nodes: what they say they have ---- */
@@ -235,7 +227,7 @@ static void nodes_without_memory(void) {
     CHECK(error == -ENOSYS || error == -EPERM); /* kernels without NUMA, some containers */
     return;
   }
-  close_pool(pool);
+  close_memory(pool);
   meminfo = "\nNode 0 MemTotal:       900000 kB\nNode 0 MemFree:         90000 kB\n"
             "Node 0 Active(anon):   700000 kB\nNode 0 Active(file):     8000 kB\n"
             "Node 0 Inactive(file):   4400 kB\nNode 0 AnonHugePages:       0 kB\n"; /* 100 MiB */
@@ -243,7 +235,7 @@ static void nodes_without_memory(void) {
   CHECK(opens_on_node(128 * MIB, &pool) == -ENOMEM);
   free_huge_pages = "20\n";
   CHECK(opens_on_node(128 * MIB, &pool) == 0);
-  close_pool(pool);
+  close_memory(pool);
   free_huge_pages = "0\n";
   CHECK(opens_on_node(64 * MIB, &pool) == 0);
   /* Nothing of the 64 MiB is taken yet, so the node counts them as free. */
@@ -255,7 +247,7 @@ static void nodes_without_memory(void) {
   CHECK(stats.capacity_bytes == 96 * MIB);
   CHECK(chunk_put(pool, &key, 32 * MIB) == 0);
   meminfo = NULL;
-  close_pool(pool);
+  close_memory(pool);
 }
 
 /* ---- Pages of 64 KiB, as some kernels for aarch64 have them ---- */
@@ -282,14 +274,14 @@ int __wrap_mincore(void *at, size_t bytes, unsigned char *seen) {
 }
 
 static uint64_t metadata_of_a_pool(void) {
-  oap_pool *pool = open_memory(16 * MIB);
+  oap_pool *pool = pool_open(16 * MIB, 2);
   for (uint32_t i = 0; i < 100; i++) {
     oap_key key = key_numbered(1, i, 0);
     CHECK(chunk_put(pool, &key, 4000) == 0);
   }
   oap_stats stats;
   oap_pool_stats(pool, &stats);
-  close_pool(pool);
+  close_memory(pool);
   return stats.metadata_bytes;
 }
 
