@@ -1,12 +1,10 @@
 /* Capacity models for Java: the natives of io.oap.cache.pool.NativeCapacityModel. Nothing here
  * decides anything. A model is its address as a long; a column chunk is three longs. */
-#include "oap_capacity_jni.h"
-
 #include "oap_capacity_model.h"
 
-#include <errno.h>
+#include "oap_jni.h"
 
-static oap_capacity_model *model_of(jlong model) { return (oap_capacity_model *)(uintptr_t)model; }
+#include <errno.h>
 
 static oap_column_chunk chunk_of(jlong high, jlong low, jlong group_and_column) {
   return (oap_column_chunk){
@@ -19,7 +17,6 @@ static oap_column_chunk chunk_of(jlong high, jlong low, jlong group_and_column) 
 
 /* 0 or -errno; on success the model's address stands in out[0]. */
 static jint model_open(JNIEnv *env, jclass class, jstring policy, jlong capacity, jlongArray out) {
-  (void)class;
   const char *policy_text = policy == NULL ? NULL : (*env)->GetStringUTFChars(env, policy, NULL);
   if (policy != NULL && policy_text == NULL) {
     return -ENOMEM; /* an exception is pending */
@@ -27,7 +24,7 @@ static jint model_open(JNIEnv *env, jclass class, jstring policy, jlong capacity
   oap_capacity_model *model;
   jint result = oap_capacity_model_open(policy_text, (uint64_t)capacity, &model);
   if (result == 0) {
-    jlong address = (jlong)(uintptr_t)model;
+    jlong address = oap_address(model);
     (*env)->SetLongArrayRegion(env, out, 0, 1, &address);
   }
   if (policy_text != NULL) {
@@ -37,58 +34,49 @@ static jint model_open(JNIEnv *env, jclass class, jstring policy, jlong capacity
 }
 
 static void model_stop(JNIEnv *env, jclass class, jlong model) {
-  (void)env, (void)class;
-  oap_capacity_model_stop(model_of(model));
+  oap_capacity_model_stop(oap_at(model));
 }
 
 static void model_close(JNIEnv *env, jclass class, jlong model) {
-  (void)env, (void)class;
-  oap_capacity_model_close(model_of(model));
+  oap_capacity_model_close(oap_at(model));
 }
 
 static void model_ask(JNIEnv *env, jclass class, jlong model, jlong high, jlong low,
                       jlong group_and_column, jlong bytes, jlong weight, jboolean was_held,
                       jint admission) {
-  (void)env, (void)class;
   oap_column_chunk chunk = chunk_of(high, low, group_and_column);
-  oap_capacity_model_ask(model_of(model), &chunk, (uint64_t)bytes, (uint64_t)weight,
-                         was_held == JNI_TRUE, (enum oap_admission)admission);
+  oap_capacity_model_ask(oap_at(model), &chunk, (uint64_t)bytes, (uint64_t)weight, was_held,
+                         (enum oap_admission)admission);
 }
 
 static void model_put(JNIEnv *env, jclass class, jlong model, jlong high, jlong low,
                       jlong group_and_column, jlong bytes) {
-  (void)env, (void)class;
   oap_column_chunk chunk = chunk_of(high, low, group_and_column);
-  oap_capacity_model_put(model_of(model), &chunk, (uint64_t)bytes);
+  oap_capacity_model_put(oap_at(model), &chunk, (uint64_t)bytes);
 }
 
 static void model_drop(JNIEnv *env, jclass class, jlong model, jlong high, jlong low,
                        jlong group_and_column) {
-  (void)env, (void)class;
   oap_column_chunk chunk = chunk_of(high, low, group_and_column);
-  oap_capacity_model_drop(model_of(model), &chunk);
+  oap_capacity_model_drop(oap_at(model), &chunk);
 }
 
 static void model_drop_file(JNIEnv *env, jclass class, jlong model, jlong high, jlong low) {
-  (void)env, (void)class;
-  oap_capacity_model_drop_file(model_of(model), (uint64_t)high, (uint64_t)low);
+  oap_capacity_model_drop_file(oap_at(model), (uint64_t)high, (uint64_t)low);
 }
 
 static void model_resize(JNIEnv *env, jclass class, jlong model, jlong capacity) {
-  (void)env, (void)class;
-  oap_capacity_model_resize(model_of(model), (uint64_t)capacity);
+  oap_capacity_model_resize(oap_at(model), (uint64_t)capacity);
 }
 
 static void model_clear(JNIEnv *env, jclass class, jlong model) {
-  (void)env, (void)class;
-  oap_capacity_model_clear(model_of(model));
+  oap_capacity_model_clear(oap_at(model));
 }
 
 /* The bytes asked for, then those hit by capacity. */
 static void model_estimate(JNIEnv *env, jclass class, jlong model, jlongArray out) {
-  (void)class;
   oap_capacity_estimates estimates;
-  oap_capacity_model_estimate(model_of(model), &estimates);
+  oap_capacity_model_estimate(oap_at(model), &estimates);
   jlong asked = (jlong)estimates.asked_bytes;
   (*env)->SetLongArrayRegion(env, out, 0, 1, &asked);
   (*env)->SetLongArrayRegion(env, out, 1, OAP_CAPACITIES, (const jlong *)estimates.hit_bytes);
@@ -107,8 +95,5 @@ static const JNINativeMethod methods[] = {
     {"estimate", "(J[J)V", (void *)model_estimate},
 };
 
-bool oap_capacity_register(JNIEnv *env) {
-  jclass class = (*env)->FindClass(env, "io/oap/cache/pool/NativeCapacityModel");
-  return class != NULL &&
-         (*env)->RegisterNatives(env, class, methods, sizeof(methods) / sizeof(methods[0])) == 0;
-}
+const oap_natives oap_capacity_natives =
+    OAP_NATIVES("io/oap/cache/pool/NativeCapacityModel", methods);

@@ -4,15 +4,12 @@
  * which Java turns into its one exception; a chunk travels as an oap_chunk in memory that Java
  * lends (a direct buffer per thread), so that a hit allocates nothing here.
  */
-#include "oap_capacity_jni.h"
+#include "oap_jni.h"
+
 #include "oap_pool.h"
-#include "oap_vector_jni.h"
 
 #include <errno.h>
-#include <jni.h>
 #include <string.h>
-
-static oap_pool *pool_of(jlong pool) { return (oap_pool *)(uintptr_t)pool; }
 
 static oap_key key_of(jlong high, jlong low, jlong group_and_column, jlong representation) {
   return (oap_key){
@@ -35,18 +32,15 @@ static oap_chunk chunk_of(jlong slot_and_generation, jint shard, jlong bytes) {
 }
 
 static jstring native_version(JNIEnv *env, jclass class) {
-  (void)class;
   return (*env)->NewStringUTF(env, oap_pool_version());
 }
 
 static jstring native_error_text(JNIEnv *env, jclass class, jint error) {
-  (void)class;
   return (*env)->NewStringUTF(env, strerror(error));
 }
 
 static jlong native_address(JNIEnv *env, jclass class, jobject buffer) {
-  (void)class;
-  return (jlong)(uintptr_t)(*env)->GetDirectBufferAddress(env, buffer);
+  return oap_address((*env)->GetDirectBufferAddress(env, buffer));
 }
 
 /* paths is file names as bytes, because Java's strings are not, each ended by 0. On success the
@@ -54,7 +48,6 @@ static jlong native_address(JNIEnv *env, jclass class, jobject buffer) {
 static jint native_open(JNIEnv *env, jclass class, jlong capacity, jint medium, jbyteArray paths,
                         jint path_count, jlong nodes, jboolean interleave, jboolean prefault,
                         jboolean erase, jstring policy, jint shards, jlongArray out) {
-  (void)class;
   if (path_count > OAP_MAX_PATHS) {
     return -EINVAL;
   }
@@ -64,10 +57,10 @@ static jint native_open(JNIEnv *env, jclass class, jlong capacity, jint medium, 
       .medium = (enum oap_medium)medium,
       .paths = path,
       .path_count = (uint32_t)path_count,
-      .interleave = interleave == JNI_TRUE,
+      .interleave = interleave,
       .nodes = (uint64_t)nodes,
-      .prefault = prefault == JNI_TRUE,
-      .erase = erase == JNI_TRUE,
+      .prefault = prefault,
+      .erase = erase,
       .shards = (uint32_t)shards,
   };
   jint result = -ENOMEM; /* if the JVM cannot lend its bytes; an exception is pending */
@@ -84,7 +77,7 @@ static jint native_open(JNIEnv *env, jclass class, jlong capacity, jint medium, 
     oap_pool *pool;
     result = oap_pool_open(&options, &pool);
     if (result == 0) {
-      jlong address = (jlong)(uintptr_t)pool;
+      jlong address = oap_address(pool);
       (*env)->SetLongArrayRegion(env, out, 0, 1, &address);
     }
   }
@@ -98,25 +91,21 @@ static jint native_open(JNIEnv *env, jclass class, jlong capacity, jint medium, 
 }
 
 static jint native_retire(JNIEnv *env, jclass class, jlong pool) {
-  (void)env, (void)class;
-  return oap_pool_retire(pool_of(pool));
+  return oap_pool_retire(oap_at(pool));
 }
 
 static jint native_close(JNIEnv *env, jclass class, jlong pool) {
-  (void)env, (void)class;
-  return oap_pool_close(pool_of(pool));
+  return oap_pool_close(oap_at(pool));
 }
 
 static jint native_resize(JNIEnv *env, jclass class, jlong pool, jlong capacity) {
-  (void)env, (void)class;
-  return oap_pool_resize(pool_of(pool), (uint64_t)capacity);
+  return oap_pool_resize(oap_at(pool), (uint64_t)capacity);
 }
 
 static jobject native_window(JNIEnv *env, jclass class, jlong pool, jint i) {
-  (void)class;
   unsigned char *data;
   uint64_t bytes;
-  if (!oap_pool_window(pool_of(pool), (uint64_t)i, &data, &bytes)) {
+  if (!oap_pool_window(oap_at(pool), (uint64_t)i, &data, &bytes)) {
     return NULL;
   }
   return (*env)->NewDirectByteBuffer(env, data, (jlong)bytes);
@@ -125,100 +114,84 @@ static jobject native_window(JNIEnv *env, jclass class, jlong pool, jint i) {
 static jint native_reserve(JNIEnv *env, jclass class, jlong pool, jlong high, jlong low,
                            jlong group_and_column, jlong representation, jlong bytes,
                            jboolean may_evict, jlong out) {
-  (void)env, (void)class;
   oap_key key = key_of(high, low, group_and_column, representation);
-  oap_chunk *chunk = (oap_chunk *)(uintptr_t)out;
-  return may_evict ? oap_pool_reserve(pool_of(pool), &key, (uint64_t)bytes, chunk)
-                   : oap_pool_reserve_free(pool_of(pool), &key, (uint64_t)bytes, chunk);
+  return (may_evict ? oap_pool_reserve : oap_pool_reserve_free)(oap_at(pool), &key, (uint64_t)bytes,
+                                                                oap_at(out));
 }
 
 static jint native_publish(JNIEnv *env, jclass class, jlong pool, jlong slot_and_generation,
                            jint shard, jlong bytes) {
-  (void)env, (void)class;
   oap_chunk chunk = chunk_of(slot_and_generation, shard, bytes);
-  return oap_pool_publish(pool_of(pool), &chunk);
+  return oap_pool_publish(oap_at(pool), &chunk);
 }
 
 static jint native_set_note(JNIEnv *env, jclass class, jlong pool, jlong slot_and_generation,
                             jint shard, jlong note) {
-  (void)env, (void)class;
   oap_chunk chunk = chunk_of(slot_and_generation, shard, 0);
-  return oap_pool_set_note(pool_of(pool), &chunk, (uint64_t)note);
+  return oap_pool_set_note(oap_at(pool), &chunk, (uint64_t)note);
 }
 
 /* 0 where there is none, or the chunk is not pinned. */
 static jlong native_note(JNIEnv *env, jclass class, jlong pool, jlong slot_and_generation,
                          jint shard) {
-  (void)env, (void)class;
   oap_chunk chunk = chunk_of(slot_and_generation, shard, 0);
   uint64_t note = 0;
-  oap_pool_note(pool_of(pool), &chunk, &note);
+  oap_pool_note(oap_at(pool), &chunk, &note);
   return (jlong)note;
 }
 
 static jint native_abandon(JNIEnv *env, jclass class, jlong pool, jlong slot_and_generation,
                            jint shard, jlong bytes) {
-  (void)env, (void)class;
   oap_chunk chunk = chunk_of(slot_and_generation, shard, bytes);
-  return oap_pool_abandon(pool_of(pool), &chunk);
+  return oap_pool_abandon(oap_at(pool), &chunk);
 }
 
 static jint native_pin(JNIEnv *env, jclass class, jlong pool, jlong high, jlong low,
                        jlong group_and_column, jlong representation, jboolean is_use, jlong out) {
-  (void)env, (void)class;
   oap_key key = key_of(high, low, group_and_column, representation);
-  oap_chunk *chunk = (oap_chunk *)(uintptr_t)out;
-  return is_use ? oap_pool_pin(pool_of(pool), &key, chunk)
-                : oap_pool_pin_unused(pool_of(pool), &key, chunk);
+  return (is_use ? oap_pool_pin : oap_pool_pin_unused)(oap_at(pool), &key, oap_at(out));
 }
 
 static jint native_unpin(JNIEnv *env, jclass class, jlong pool, jlong slot_and_generation,
                          jint shard, jlong bytes) {
-  (void)env, (void)class;
   oap_chunk chunk = chunk_of(slot_and_generation, shard, bytes);
-  return oap_pool_unpin(pool_of(pool), &chunk);
+  return oap_pool_unpin(oap_at(pool), &chunk);
 }
 
 static jboolean native_is_held(JNIEnv *env, jclass class, jlong pool, jlong high, jlong low,
                                jlong group_and_column, jlong representation) {
-  (void)env, (void)class;
   oap_key key = key_of(high, low, group_and_column, representation);
-  return oap_pool_is_held(pool_of(pool), &key) ? JNI_TRUE : JNI_FALSE;
+  return oap_pool_is_held(oap_at(pool), &key);
 }
 
 static jint native_drop(JNIEnv *env, jclass class, jlong pool, jlong high, jlong low,
                         jlong group_and_column, jlong representation) {
-  (void)env, (void)class;
   oap_key key = key_of(high, low, group_and_column, representation);
-  return oap_pool_drop(pool_of(pool), &key);
+  return oap_pool_drop(oap_at(pool), &key);
 }
 
 static jlong native_drop_file(JNIEnv *env, jclass class, jlong pool, jlong high, jlong low) {
-  (void)env, (void)class;
-  return (jlong)oap_pool_drop_file(pool_of(pool), (uint64_t)high, (uint64_t)low);
+  return (jlong)oap_pool_drop_file(oap_at(pool), (uint64_t)high, (uint64_t)low);
 }
 
 static jlong native_clear(JNIEnv *env, jclass class, jlong pool) {
-  (void)env, (void)class;
-  return (jlong)oap_pool_clear(pool_of(pool));
+  return (jlong)oap_pool_clear(oap_at(pool));
 }
 
 /* The figures of oap_stats in their order. */
 static void native_stats(JNIEnv *env, jclass class, jlong pool, jlongArray out) {
-  (void)class;
   union {
     oap_stats stats;
     jlong numbers[sizeof(oap_stats) / sizeof(jlong)];
   } figures;
-  oap_pool_stats(pool_of(pool), &figures.stats);
+  oap_pool_stats(oap_at(pool), &figures.stats);
   (*env)->SetLongArrayRegion(env, out, 0, sizeof(oap_stats) / sizeof(jlong), figures.numbers);
 }
 
 /* out takes OAP_MOST_NODES numbers. */
 static jint native_nodes(JNIEnv *env, jclass class, jlong pool, jlongArray out) {
-  (void)class;
   uint64_t bytes[OAP_MOST_NODES];
-  jint result = oap_pool_nodes(pool_of(pool), bytes);
+  jint result = oap_pool_nodes(oap_at(pool), bytes);
   if (result == 0) {
     (*env)->SetLongArrayRegion(env, out, 0, OAP_MOST_NODES, (const jlong *)bytes);
   }
@@ -226,21 +199,17 @@ static jint native_nodes(JNIEnv *env, jclass class, jlong pool, jlongArray out) 
 }
 
 static jlong native_content_version(JNIEnv *env, jclass class, jlong pool) {
-  (void)env, (void)class;
-  return (jlong)oap_pool_content_version(pool_of(pool));
+  return (jlong)oap_pool_content_version(oap_at(pool));
 }
 
 /* out is where room structures oap_held fit, version where a number fits. */
 static jlong native_snapshot(JNIEnv *env, jclass class, jlong pool, jlong out, jlong room,
                              jlong version) {
-  (void)env, (void)class;
-  return (jlong)oap_pool_snapshot(pool_of(pool), (oap_held *)(uintptr_t)out, (uint64_t)room,
-                                  (uint64_t *)(uintptr_t)version);
+  return (jlong)oap_pool_snapshot(oap_at(pool), oap_at(out), (uint64_t)room, oap_at(version));
 }
 
 static jstring native_validate(JNIEnv *env, jclass class, jlong pool) {
-  (void)class;
-  const char *fault = oap_pool_validate(pool_of(pool));
+  const char *fault = oap_pool_validate(oap_at(pool));
   return fault == NULL ? NULL : (*env)->NewStringUTF(env, fault);
 }
 
@@ -272,16 +241,17 @@ static const JNINativeMethod methods[] = {
 };
 
 JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved) {
-  (void)reserved;
   JNIEnv *env;
   if ((*vm)->GetEnv(vm, (void **)&env, JNI_VERSION_1_8) != JNI_OK) {
     return JNI_ERR;
   }
-  jclass class = (*env)->FindClass(env, "io/oap/cache/pool/NativePool");
-  if (class == NULL ||
-      (*env)->RegisterNatives(env, class, methods, sizeof(methods) / sizeof(methods[0])) != 0 ||
-      !oap_vector_register(env) || !oap_capacity_register(env)) {
-    return JNI_ERR;
+  const oap_natives all[] = {OAP_NATIVES("io/oap/cache/pool/NativePool", methods),
+                             oap_capacity_natives, oap_vector_natives};
+  for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+    jclass class = (*env)->FindClass(env, all[i].class);
+    if (class == NULL || (*env)->RegisterNatives(env, class, all[i].methods, all[i].count) != 0) {
+      return JNI_ERR;
+    }
   }
   return JNI_VERSION_1_8;
 }

@@ -4,23 +4,18 @@
  * sets are their address as a long, memory is addresses that Java lends, and results are those of
  * oap_vector.h, or a negative errno.
  */
-#include "oap_vector_jni.h"
-
 #include "oap_vector.h"
+
+#include "oap_jni.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* Java's long as a pointer of whatever type it is given to. */
-static void *at(jlong address) { return (void *)(uintptr_t)address; }
-
 static jlong native_address(JNIEnv *env, jclass class, jobject buffer) {
-  (void)class;
-  return (jlong)(uintptr_t)(*env)->GetDirectBufferAddress(env, buffer);
+  return oap_address((*env)->GetDirectBufferAddress(env, buffer));
 }
 
 static jstring native_kernels(JNIEnv *env, jclass class) {
-  (void)class;
   return (*env)->NewStringUTF(env, oap_vector_kernels());
 }
 
@@ -40,69 +35,60 @@ static int take_pieces(JNIEnv *env, jlongArray places, pieces *out) {
   (*env)->GetLongArrayRegion(env, places, 0, length, numbers);
   out->count = (uint32_t)length / 2;
   for (uint32_t i = 0; i < out->count; i++) {
-    out->data[i] = at(numbers[2 * i]);
+    out->data[i] = oap_at(numbers[2 * i]);
     out->bytes[i] = (uint64_t)numbers[2 * i + 1];
   }
   return 0;
 }
 
 static jlong encoder_open(JNIEnv *env, jclass class, jint kind) {
-  (void)env, (void)class;
   oap_vector_encoder *encoder;
   int result = oap_vector_encoder_open((enum oap_kind)kind, &encoder);
-  return result != 0 ? result : (jlong)(uintptr_t)encoder;
+  return result != 0 ? result : oap_address(encoder);
 }
 
 static void encoder_close(JNIEnv *env, jclass class, jlong encoder) {
-  (void)env, (void)class;
-  oap_vector_encoder_close(at(encoder));
+  oap_vector_encoder_close(oap_at(encoder));
 }
 
 static jint encoder_add(JNIEnv *env, jclass class, jlong encoder, jlong values, jlong nulls,
                         jint rows) {
-  (void)env, (void)class;
-  return oap_vector_encoder_add(at(encoder), at(values), at(nulls), (uint32_t)rows);
+  return oap_vector_encoder_add(oap_at(encoder), oap_at(values), oap_at(nulls), (uint32_t)rows);
 }
 
 static jint encoder_add_bytes(JNIEnv *env, jclass class, jlong encoder, jlong addresses,
                               jlong lengths, jlong nulls, jint rows) {
-  (void)env, (void)class;
-  return oap_vector_encoder_add_bytes(at(encoder), at(addresses), at(lengths), at(nulls),
-                                      (uint32_t)rows);
+  return oap_vector_encoder_add_bytes(oap_at(encoder), oap_at(addresses), oap_at(lengths),
+                                      oap_at(nulls), (uint32_t)rows);
 }
 
 static jint encoder_add_ids(JNIEnv *env, jclass class, jlong encoder, jlong ids, jlong nulls,
                             jint rows) {
-  (void)env, (void)class;
-  return oap_vector_encoder_add_ids(at(encoder), at(ids), at(nulls), (uint32_t)rows);
+  return oap_vector_encoder_add_ids(oap_at(encoder), oap_at(ids), oap_at(nulls), (uint32_t)rows);
 }
 
 static void encoder_learn(JNIEnv *env, jclass class, jlong encoder, jlong ids) {
-  (void)env, (void)class;
-  oap_vector_encoder_learn(at(encoder), at(ids));
+  oap_vector_encoder_learn(oap_at(encoder), oap_at(ids));
 }
 
 static jlong encoder_finish(JNIEnv *env, jclass class, jlong encoder) {
-  (void)env, (void)class;
   uint64_t bytes;
-  int result = oap_vector_encoder_finish(at(encoder), &bytes);
+  int result = oap_vector_encoder_finish(oap_at(encoder), &bytes);
   return result != 0 ? result : (jlong)bytes;
 }
 
 static jint encoder_write(JNIEnv *env, jclass class, jlong encoder, jlongArray places) {
-  (void)class;
   pieces to;
   int result = take_pieces(env, places, &to);
-  return result != 0 ? result : oap_vector_encoder_write(at(encoder), to.data, to.bytes, to.count);
+  return result != 0 ? result
+                     : oap_vector_encoder_write(oap_at(encoder), to.data, to.bytes, to.count);
 }
 
 static jlong encoder_memory(JNIEnv *env, jclass class, jlong encoder) {
-  (void)env, (void)class;
-  return (jlong)oap_vector_encoder_memory(at(encoder));
+  return (jlong)oap_vector_encoder_memory(oap_at(encoder));
 }
 
 static jlong chunk_open(JNIEnv *env, jclass class, jlongArray places) {
-  (void)class;
   pieces from;
   oap_vector *vector;
   int result = take_pieces(env, places, &from);
@@ -110,118 +96,99 @@ static jlong chunk_open(JNIEnv *env, jclass class, jlongArray places) {
     result =
         oap_vector_open((const unsigned char *const *)from.data, from.bytes, from.count, &vector);
   }
-  return result != 0 ? result : (jlong)(uintptr_t)vector;
+  return result != 0 ? result : oap_address(vector);
 }
 
 static jlong decoded_open(JNIEnv *env, jclass class, jint kind) {
-  (void)env, (void)class;
   oap_vector *vector;
   int result = oap_vector_open_decoded((enum oap_kind)kind, &vector);
-  return result != 0 ? result : (jlong)(uintptr_t)vector;
+  return result != 0 ? result : oap_address(vector);
 }
 
 static jint decoded_set(JNIEnv *env, jclass class, jlong vector, jlong values, jlong nulls,
                         jint rows) {
-  (void)env, (void)class;
-  return oap_vector_set_decoded(at(vector), at(values), at(nulls), (uint32_t)rows);
+  return oap_vector_set_decoded(oap_at(vector), oap_at(values), oap_at(nulls), (uint32_t)rows);
 }
 
 static void chunk_close(JNIEnv *env, jclass class, jlong vector) {
-  (void)env, (void)class;
-  oap_vector_close(at(vector));
+  oap_vector_close(oap_at(vector));
 }
 
 static jint chunk_kind(JNIEnv *env, jclass class, jlong vector) {
-  (void)env, (void)class;
-  return (jint)oap_vector_kind(at(vector));
+  return (jint)oap_vector_kind(oap_at(vector));
 }
 
 static jint chunk_rows(JNIEnv *env, jclass class, jlong vector) {
-  (void)env, (void)class;
-  return (jint)oap_vector_rows(at(vector));
+  return (jint)oap_vector_rows(oap_at(vector));
 }
 
 static jint dictionary_entries(JNIEnv *env, jclass class, jlong vector) {
-  (void)env, (void)class;
-  return (jint)oap_vector_dictionary_entries(at(vector));
+  return (jint)oap_vector_dictionary_entries(oap_at(vector));
 }
 
 /* Java has checked that there is such a zone. */
 static oap_zone zone_of(jlong vector, jint zone) {
   oap_zone out = {.rows = 0};
-  (void)oap_vector_zone(at(vector), (uint32_t)zone, &out);
+  (void)oap_vector_zone(oap_at(vector), (uint32_t)zone, &out);
   return out;
 }
 
 static jlong zone_minimum(JNIEnv *env, jclass class, jlong vector, jint zone) {
-  (void)env, (void)class;
   return zone_of(vector, zone).minimum;
 }
 
 static jlong zone_maximum(JNIEnv *env, jclass class, jlong vector, jint zone) {
-  (void)env, (void)class;
   return zone_of(vector, zone).maximum;
 }
 
 static jint zone_nulls(JNIEnv *env, jclass class, jlong vector, jint zone) {
-  (void)env, (void)class;
   return (jint)zone_of(vector, zone).nulls;
 }
 
 static jint zone_encoding(JNIEnv *env, jclass class, jlong vector, jint zone) {
-  (void)env, (void)class;
   return (jint)zone_of(vector, zone).encoding;
 }
 
 static jint zone_width(JNIEnv *env, jclass class, jlong vector, jint zone) {
-  (void)env, (void)class;
   return (jint)zone_of(vector, zone).width;
 }
 
 static jlong zone_bytes(JNIEnv *env, jclass class, jlong vector, jint zone) {
-  (void)env, (void)class;
   return (jlong)zone_of(vector, zone).bytes;
 }
 
 static jboolean has_codes(JNIEnv *env, jclass class, jlong vector, jint zone) {
-  (void)env, (void)class;
-  return oap_vector_has_codes(at(vector), (uint32_t)zone) == 1 ? JNI_TRUE : JNI_FALSE;
+  return oap_vector_has_codes(oap_at(vector), (uint32_t)zone) == 1;
 }
 
 static jint unpack(JNIEnv *env, jclass class, jlong vector, jint zone, jlong rows, jint count,
                    jlong values, jlong nulls) {
-  (void)env, (void)class;
-  return oap_vector_unpack(at(vector), (uint32_t)zone, at(rows), (uint32_t)count, at(values),
-                           at(nulls));
+  return oap_vector_unpack(oap_at(vector), (uint32_t)zone, oap_at(rows), (uint32_t)count,
+                           oap_at(values), oap_at(nulls));
 }
 
 static jint unpack_bytes(JNIEnv *env, jclass class, jlong vector, jint zone, jlong rows, jint count,
                          jlong addresses, jlong lengths, jlong nulls) {
-  (void)env, (void)class;
-  return oap_vector_unpack_bytes(at(vector), (uint32_t)zone, at(rows), (uint32_t)count,
-                                 at(addresses), at(lengths), at(nulls));
+  return oap_vector_unpack_bytes(oap_at(vector), (uint32_t)zone, oap_at(rows), (uint32_t)count,
+                                 oap_at(addresses), oap_at(lengths), oap_at(nulls));
 }
 
 static jint dictionary(JNIEnv *env, jclass class, jlong vector, jlong values) {
-  (void)env, (void)class;
-  return oap_vector_dictionary(at(vector), at(values));
+  return oap_vector_dictionary(oap_at(vector), oap_at(values));
 }
 
 static jint dictionary_bytes(JNIEnv *env, jclass class, jlong vector, jlong addresses,
                              jlong lengths) {
-  (void)env, (void)class;
-  return oap_vector_dictionary_bytes(at(vector), at(addresses), at(lengths));
+  return oap_vector_dictionary_bytes(oap_at(vector), oap_at(addresses), oap_at(lengths));
 }
 
 static jint decide_in(JNIEnv *env, jclass class, jlong vector, jint zone, jlong set) {
-  (void)env, (void)class;
-  return oap_vector_decide_in(at(vector), (uint32_t)zone, at(set));
+  return oap_vector_decide_in(oap_at(vector), (uint32_t)zone, oap_at(set));
 }
 
 static jint decide_range(JNIEnv *env, jclass class, jlong vector, jint zone, jlong low,
                          jlong high) {
-  (void)env, (void)class;
-  return oap_vector_decide_range(at(vector), (uint32_t)zone, low, high);
+  return oap_vector_decide_range(oap_at(vector), (uint32_t)zone, low, high);
 }
 
 static oap_double_range range_of(jdouble low, jboolean low_is_open, jdouble high,
@@ -229,63 +196,55 @@ static oap_double_range range_of(jdouble low, jboolean low_is_open, jdouble high
   return (oap_double_range){
       .low = low,
       .high = high,
-      .low_is_open = low_is_open == JNI_TRUE,
-      .high_is_open = high_is_open == JNI_TRUE,
+      .low_is_open = low_is_open,
+      .high_is_open = high_is_open,
   };
 }
 
 static jint decide_doubles(JNIEnv *env, jclass class, jlong vector, jint zone, jdouble low,
                            jboolean low_is_open, jdouble high, jboolean high_is_open) {
-  (void)env, (void)class;
   oap_double_range range = range_of(low, low_is_open, high, high_is_open);
-  return oap_vector_decide_double_range(at(vector), (uint32_t)zone, &range);
+  return oap_vector_decide_double_range(oap_at(vector), (uint32_t)zone, &range);
 }
 
 static jint decide_prefix(JNIEnv *env, jclass class, jlong vector, jint zone, jlong low,
                           jlong high) {
-  (void)env, (void)class;
-  return oap_vector_decide_prefix(at(vector), (uint32_t)zone, (uint64_t)low, (uint64_t)high);
+  return oap_vector_decide_prefix(oap_at(vector), (uint32_t)zone, (uint64_t)low, (uint64_t)high);
 }
 
 static jint select_in(JNIEnv *env, jclass class, jlong vector, jint zone, jlong set, jlong rows,
                       jint count, jlong out) {
-  (void)env, (void)class;
-  return oap_vector_select_in(at(vector), (uint32_t)zone, at(set), at(rows), (uint32_t)count,
-                              at(out));
+  return oap_vector_select_in(oap_at(vector), (uint32_t)zone, oap_at(set), oap_at(rows),
+                              (uint32_t)count, oap_at(out));
 }
 
 static jint select_range(JNIEnv *env, jclass class, jlong vector, jint zone, jlong low, jlong high,
                          jlong rows, jint count, jlong out) {
-  (void)env, (void)class;
-  return oap_vector_select_range(at(vector), (uint32_t)zone, low, high, at(rows), (uint32_t)count,
-                                 at(out));
+  return oap_vector_select_range(oap_at(vector), (uint32_t)zone, low, high, oap_at(rows),
+                                 (uint32_t)count, oap_at(out));
 }
 
 static jint select_doubles(JNIEnv *env, jclass class, jlong vector, jint zone, jdouble low,
                            jboolean low_is_open, jdouble high, jboolean high_is_open, jlong rows,
                            jint count, jlong out) {
-  (void)env, (void)class;
   oap_double_range range = range_of(low, low_is_open, high, high_is_open);
-  return oap_vector_select_double_range(at(vector), (uint32_t)zone, &range, at(rows),
-                                        (uint32_t)count, at(out));
+  return oap_vector_select_double_range(oap_at(vector), (uint32_t)zone, &range, oap_at(rows),
+                                        (uint32_t)count, oap_at(out));
 }
 
 static jint select_codes(JNIEnv *env, jclass class, jlong vector, jint zone, jlong matches,
                          jlong rows, jint count, jlong out) {
-  (void)env, (void)class;
-  return oap_vector_select_codes(at(vector), (uint32_t)zone, at(matches), at(rows), (uint32_t)count,
-                                 at(out));
+  return oap_vector_select_codes(oap_at(vector), (uint32_t)zone, oap_at(matches), oap_at(rows),
+                                 (uint32_t)count, oap_at(out));
 }
 
 static jint select_null(JNIEnv *env, jclass class, jlong vector, jint zone, jboolean is_null,
                         jlong rows, jint count, jlong out) {
-  (void)env, (void)class;
-  return oap_vector_select_null(at(vector), (uint32_t)zone, is_null == JNI_TRUE, at(rows),
-                                (uint32_t)count, at(out));
+  return oap_vector_select_null(oap_at(vector), (uint32_t)zone, is_null, oap_at(rows),
+                                (uint32_t)count, oap_at(out));
 }
 
 static jlong key_set_open(JNIEnv *env, jclass class, jlongArray keys) {
-  (void)class;
   jsize count = (*env)->GetArrayLength(env, keys);
   jlong *copy = malloc(((size_t)count + 1) * sizeof(*copy));
   if (copy == NULL) {
@@ -295,37 +254,29 @@ static jlong key_set_open(JNIEnv *env, jclass class, jlongArray keys) {
   oap_key_set *set;
   int result = oap_key_set_open((const int64_t *)copy, (uint64_t)count, &set);
   free(copy);
-  return result != 0 ? result : (jlong)(uintptr_t)set;
+  return result != 0 ? result : oap_address(set);
 }
 
-static void key_set_close(JNIEnv *env, jclass class, jlong set) {
-  (void)env, (void)class;
-  oap_key_set_close(at(set));
-}
+static void key_set_close(JNIEnv *env, jclass class, jlong set) { oap_key_set_close(oap_at(set)); }
 
 static jlong key_set_size(JNIEnv *env, jclass class, jlong set) {
-  (void)env, (void)class;
-  return (jlong)oap_key_set_size(at(set));
+  return (jlong)oap_key_set_size(oap_at(set));
 }
 
 static jlong key_set_minimum(JNIEnv *env, jclass class, jlong set) {
-  (void)env, (void)class;
-  return oap_key_set_minimum(at(set));
+  return oap_key_set_minimum(oap_at(set));
 }
 
 static jlong key_set_maximum(JNIEnv *env, jclass class, jlong set) {
-  (void)env, (void)class;
-  return oap_key_set_maximum(at(set));
+  return oap_key_set_maximum(oap_at(set));
 }
 
 static jlong key_set_memory(JNIEnv *env, jclass class, jlong set) {
-  (void)env, (void)class;
-  return (jlong)oap_key_set_memory(at(set));
+  return (jlong)oap_key_set_memory(oap_at(set));
 }
 
 static jboolean key_set_meets(JNIEnv *env, jclass class, jlong set, jlong low, jlong high) {
-  (void)env, (void)class;
-  return oap_key_set_meets(at(set), low, high) ? JNI_TRUE : JNI_FALSE;
+  return oap_key_set_meets(oap_at(set), low, high);
 }
 
 static const JNINativeMethod methods[] = {
@@ -376,8 +327,4 @@ static const JNINativeMethod methods[] = {
     {"keySetMeets", "(JJJ)Z", (void *)key_set_meets},
 };
 
-bool oap_vector_register(JNIEnv *env) {
-  jclass class = (*env)->FindClass(env, "io/oap/cache/vector/NativeVector");
-  return class != NULL &&
-         (*env)->RegisterNatives(env, class, methods, sizeof(methods) / sizeof(methods[0])) == 0;
-}
+const oap_natives oap_vector_natives = OAP_NATIVES("io/oap/cache/vector/NativeVector", methods);
