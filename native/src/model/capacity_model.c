@@ -2,7 +2,6 @@
  * ask it. */
 #include "capacity_model.h"
 
-#include "base/background.h"
 #include "pool/chunk.h"
 #include "pool/shard_check.h"
 #include "pool/table.h"
@@ -11,53 +10,37 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 /* From one look of the thread into the queue to the next. */
-#define PAUSE_NANOSECONDS 100000000
+#define PAUSE_MS 100
 
 #define OWN_CAPACITY 3 /* its index there */
 
 /* Gets the lock before the thread gets it again. */
 static void enter(oap_capacity_model *model) {
   atomic_fetch_add(&model->callers, 1);
-  pthread_mutex_lock(&model->lock);
+  pthread_mutex_lock(&model->thread.lock);
 }
 
 static void leave(oap_capacity_model *model) {
   atomic_fetch_sub(&model->callers, 1);
-  pthread_mutex_unlock(&model->lock);
+  pthread_mutex_unlock(&model->thread.lock);
 }
 
 static void *run(void *argument) {
   oap_capacity_model *model = argument;
   oap_background_stand_back();
-  pthread_mutex_lock(&model->lock);
-  while (!model->is_stopping) {
+  pthread_mutex_lock(&model->thread.lock);
+  while (!model->thread.is_ending) {
     if (oap_model_take_in_some(model) && atomic_load(&model->callers) == 0) {
-      pthread_mutex_unlock(&model->lock);
-      pthread_mutex_lock(&model->lock);
-      continue;
+      pthread_mutex_unlock(&model->thread.lock);
+      pthread_mutex_lock(&model->thread.lock);
+    } else {
+      oap_periodic_pause(&model->thread, PAUSE_MS);
     }
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += PAUSE_NANOSECONDS;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    pthread_cond_timedwait(&model->stopping, &model->lock, &until);
   }
-  pthread_mutex_unlock(&model->lock);
+  pthread_mutex_unlock(&model->thread.lock);
   return NULL;
-}
-
-static int start(oap_capacity_model *model) {
-  pthread_condattr_t monotonic;
-  pthread_condattr_init(&monotonic);
-  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-  pthread_cond_init(&model->stopping, &monotonic);
-  pthread_condattr_destroy(&monotonic);
-  model->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-  return oap_background_start(&model->thread, run, model);
 }
 
 static int open_tables(oap_capacity_model *model) {
@@ -98,7 +81,7 @@ int oap_capacity_model_open(const char *policy, uint64_t capacity, oap_capacity_
   *model = (oap_capacity_model){.policy = chosen, .capacity = capacity};
   int error = open_tables(model);
   if (error == 0) {
-    error = start(model);
+    error = oap_periodic_start(&model->thread, run, model);
   }
   if (error != 0) {
     free_model(model);
@@ -109,20 +92,14 @@ int oap_capacity_model_open(const char *policy, uint64_t capacity, oap_capacity_
 }
 
 void oap_capacity_model_stop(oap_capacity_model *model) {
-  enter(model);
-  bool was_stopping = model->is_stopping;
-  model->is_stopping = true;
-  pthread_cond_signal(&model->stopping);
-  leave(model);
-  if (!was_stopping) {
-    pthread_join(model->thread, NULL);
-  }
+  atomic_fetch_add(&model->callers, 1);
+  oap_periodic_end(&model->thread);
+  atomic_fetch_sub(&model->callers, 1);
 }
 
 void oap_capacity_model_close(oap_capacity_model *model) {
   oap_capacity_model_stop(model);
-  pthread_cond_destroy(&model->stopping);
-  pthread_mutex_destroy(&model->lock);
+  oap_periodic_destroy(&model->thread);
   free_model(model);
 }
 
@@ -212,10 +189,10 @@ void oap_capacity_model_estimate(oap_capacity_model *model, oap_capacity_estimat
 
 const char *oap_capacity_model_validate(oap_capacity_model *model) {
   const char *fault = NULL;
-  pthread_mutex_lock(&model->lock);
+  pthread_mutex_lock(&model->thread.lock);
   for (int i = 0; fault == NULL && i < OAP_CAPACITIES; i++) {
     fault = oap_shard_validate(&model->miniatures[i]->shard);
   }
-  pthread_mutex_unlock(&model->lock);
+  pthread_mutex_unlock(&model->thread.lock);
   return fault;
 }

@@ -9,10 +9,9 @@
 #ifndef OAP_CAPACITY_MODEL_INSIDE_H
 #define OAP_CAPACITY_MODEL_INSIDE_H
 
+#include "base/background.h"
 #include "event_queue.h"
 #include "miniature.h"
-
-#include <pthread.h>
 
 /* Bytes of all asks, by stripes of threads: what the sample misses, the hottest chunks above all,
  * is in them. */
@@ -36,16 +35,13 @@ struct oap_capacity_model {
   unsigned char *nowhere; /* where the chunks of the miniatures lie, untouched */
 
   _Atomic unsigned callers; /* who want the lock, and get it before the thread gets it again */
-  pthread_mutex_t lock;     /* guards what follows, and reading from the queue */
-  pthread_cond_t stopping;
-  bool is_stopping;
-  uint64_t capacity; /* of the pool */
+  oap_periodic thread;      /* its lock guards what follows, and reading from the queue */
+  uint64_t capacity;        /* of the pool */
   window now;
   window before;
   uint32_t taken_in; /* events since a window could end */
   int outdated;      /* so many of the miniatures are yet to be made for fewer chunks */
   oap_miniature *miniatures[OAP_CAPACITIES];
-  pthread_t thread;
 };
 
 /* Whether a chunk is in the sample when it has been halved so many times. */

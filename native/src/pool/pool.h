@@ -22,20 +22,15 @@
 #define OAP_POOL_INSIDE_H
 
 #include "arena.h"
+#include "base/background.h"
 #include "shard.h"
-
-#include <pthread.h>
 
 #define OAP_MOST_ARENAS 64 /* one per node or path */
 
 /* The watch over disks: see writeback.h. */
 typedef struct oap_writeback {
-  pthread_t thread;
-  bool is_running;
+  oap_periodic thread;
   unsigned every_ms;
-  pthread_mutex_t lock; /* guards what follows, and is held while the files are asked */
-  pthread_cond_t ending;
-  bool is_ending;
   _Atomic uint64_t lost; /* failures so far, by arena; from the first on nothing is reserved */
 } oap_writeback;
 
