@@ -1,6 +1,7 @@
 /* What arenas of all kinds share: see arena.h. */
 #include "arena_parts.h"
 
+#include "base/arithmetic.h"
 #include "base/copy.h"
 #include "poison.h"
 
@@ -113,7 +114,7 @@ void oap_arena_release(const oap_arena *arena, uint64_t offset, uint64_t bytes) 
    * lets go of one of which only the first part was named. */
   bool huge = atomic_load(&arena->has_huge_pages);
   uint64_t page = huge ? OAP_HUGE_PAGE : (uint64_t)sysconf(_SC_PAGESIZE);
-  uint64_t start = (offset + page - 1) / page * page;
+  uint64_t start = oap_round_up(offset, page);
   uint64_t end = (offset + bytes) / page * page;
   if (start >= end) {
     return;

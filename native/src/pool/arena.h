@@ -10,6 +10,8 @@
 
 #include <stdatomic.h>
 
+#define OAP_HUGE_PAGE (UINT64_C(2) << 20)
+
 typedef struct oap_arena {
   unsigned char *data;
   uint64_t bytes;    /* of address space */

@@ -2,6 +2,7 @@
 #include "arena_parts.h"
 
 #include "bad_blocks.h"
+#include "base/arithmetic.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,10 +43,8 @@ static uint64_t widen(oap_bad_blocks *bad, uint64_t align, uint64_t size) {
   uint64_t bytes = 0;
   uint64_t before = 0; /* end of the range before */
   for (uint32_t i = 0; i < bad->count; i++) {
-    uint64_t start = bad->range[i].start / align * align;
-    uint64_t end = (bad->range[i].end + align - 1) / align * align;
-    start = start > before ? start : before;
-    end = end < size ? end : size;
+    uint64_t start = oap_most(bad->range[i].start / align * align, before);
+    uint64_t end = oap_least(oap_round_up(bad->range[i].end, align), size);
     if (start < end) {
       bad->range[kept].start = start;
       bad->range[kept++].end = end;
@@ -98,8 +97,7 @@ static int map_device(int fd, uint64_t least, uint64_t *bytes, void **data) {
   align = align == 0 ? 1 : align;
   uint64_t size = device_number(status.st_rdev, "size") / align * align;
   size -= widen(&bad, align, size);
-  uint64_t wanted = (*bytes + align - 1) / align * align;
-  *bytes = wanted < size ? wanted : size;
+  *bytes = oap_least(oap_round_up(*bytes, align), size);
   return least > size ? -ENOSPC : map_around(fd, &bad, *bytes, data);
 }
 

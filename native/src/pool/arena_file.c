@@ -2,6 +2,7 @@
 #include "arena_parts.h"
 
 #include "bad_blocks.h"
+#include "base/arithmetic.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -167,8 +168,7 @@ static int move_away(oap_arena *arena, const oap_bad_blocks *bad, uint64_t offse
   uint64_t place = 0;
   for (int i = 0; touched && i < MOST_TRIALS; i++) {
     /* As far from a huge page's start as it was: else it could not be mapped by huge pages. */
-    place =
-        (arena->spare + OAP_HUGE_PAGE - 1) / OAP_HUGE_PAGE * OAP_HUGE_PAGE + offset % OAP_HUGE_PAGE;
+    place = oap_round_up(arena->spare, OAP_HUGE_PAGE) + offset % OAP_HUGE_PAGE;
     if (!may_be_so_long(place + bytes)) {
       return -EFBIG;
     }
@@ -212,7 +212,7 @@ int oap_file_commit(oap_arena *arena, uint64_t offset, uint64_t bytes) {
     oap_bad_blocks_under_file(arena->file, &bad);
   }
   for (uint64_t done = 0; error == 0 && done < bytes; done += step) {
-    error = commit_step(arena, &bad, offset + done, bytes - done < step ? bytes - done : step);
+    error = commit_step(arena, &bad, offset + done, oap_least(bytes - done, step));
   }
   return error;
 }

@@ -1,5 +1,6 @@
 /* Arenas in memory, and the nodes it lies on. */
 #include "arena_parts.h"
+#include "base/arithmetic.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -99,16 +100,11 @@ static int commit_again(const oap_arena *arena, uint64_t offset, uint64_t bytes)
   return missing ? -ENOMEM : 0;
 }
 
-static uint64_t whole(uint64_t bytes) {
-  return (bytes + OAP_HUGE_PAGE - 1) / OAP_HUGE_PAGE * OAP_HUGE_PAGE;
-}
-
 int oap_memory_commit(oap_arena *arena, uint64_t offset, uint64_t from, uint64_t ever,
                       uint64_t to) {
-  uint64_t start = whole(from);
-  uint64_t end = whole(to);
-  uint64_t again = whole(ever) > start ? whole(ever) : start;
-  again = again < end ? again : end;
+  uint64_t start = oap_round_up(from, OAP_HUGE_PAGE);
+  uint64_t end = oap_round_up(to, OAP_HUGE_PAGE);
+  uint64_t again = oap_least(oap_most(oap_round_up(ever, OAP_HUGE_PAGE), start), end);
   int error = start < again ? commit_again(arena, offset + start, again - start) : 0;
   return error == 0 && again < end ? commit_first(arena, offset + again, end - again) : error;
 }

@@ -4,8 +4,6 @@
 
 #include "arena.h"
 
-#define OAP_HUGE_PAGE (UINT64_C(2) << 20)
-
 /* ---- arena_memory.c ---- */
 
 /* Address space that starts at a multiple of OAP_HUGE_PAGE. 0 or -errno. */

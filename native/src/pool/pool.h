@@ -16,7 +16,7 @@
  *   shard_check           the inner check
  *   pool.h                all arenas and shards
  *   capacity writeback    resizing, touching in advance, nodes; the watch over disks
- *   pool.c                open and close; the way from a key to its shard
+ *   open pool.c           open, retire, close; the way from keys and chunks to their shards
  */
 #ifndef OAP_POOL_INSIDE_H
 #define OAP_POOL_INSIDE_H

@@ -191,17 +191,12 @@ uint64_t oap_shard_list(oap_shard *shard, oap_held *out, uint64_t room, uint64_t
 void oap_shard_stats(oap_shard *shard, oap_stats *sum) {
   oap_counters_add(shard->counters, sum);
   pthread_mutex_lock(&shard->lock);
-  const oap_stats *counted = &shard->counted;
+  const uint64_t *counted = (const uint64_t *)&shard->counted;
+  for (size_t i = 0; i < sizeof(*sum) / sizeof(uint64_t); i++) {
+    ((uint64_t *)sum)[i] += counted[i];
+  }
   sum->capacity_bytes += shard->capacity;
   sum->used_bytes += oap_space_used(&shard->space) * OAP_ALIGNMENT;
-  sum->abandons += counted->abandons;
-  sum->evictions += counted->evictions;
-  sum->evicted_bytes += counted->evicted_bytes;
-  sum->drops += counted->drops;
-  sum->refused_present += counted->refused_present;
-  sum->refused_loading += counted->refused_loading;
-  sum->refused_no_room += counted->refused_no_room;
-  sum->refused_too_large += counted->refused_too_large;
   uint64_t slots = (shard->slot_top + 1) * sizeof(oap_slot);
   uint64_t extents = (shard->space.top + 1) * sizeof(oap_extent);
   pthread_mutex_unlock(&shard->lock);

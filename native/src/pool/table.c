@@ -2,6 +2,7 @@
 #include "table.h"
 
 #include "arena_parts.h"
+#include "base/arithmetic.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -20,7 +21,7 @@ void *oap_table_map(uint64_t bytes) {
 }
 
 void oap_table_use_huge(void *from, uint64_t bytes) {
-  uintptr_t start = ((uintptr_t)from + OAP_HUGE_PAGE - 1) / OAP_HUGE_PAGE * OAP_HUGE_PAGE;
+  uintptr_t start = oap_round_up((uintptr_t)from, OAP_HUGE_PAGE);
   uintptr_t end = ((uintptr_t)from + bytes) / OAP_HUGE_PAGE * OAP_HUGE_PAGE;
   if (start < end) {
     madvise((void *)start, end - start, MADV_HUGEPAGE);

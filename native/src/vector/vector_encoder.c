@@ -1,5 +1,5 @@
 /* Takes zones of values in: null rows get the value of a row near them, minimum and maximum are
- * found; vector_settle.c does the rest. */
+ * found; vector_choose_dictionary.c does the rest. */
 #include "vector_encoder.h"
 #include "vector_order.h"
 

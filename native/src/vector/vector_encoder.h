@@ -1,4 +1,4 @@
-/* A chunk while it is encoded; shared by vector_encoder.c, vector_settle.c and vector_write.c. */
+/* A chunk while it is encoded; shared by the files that encode. */
 #ifndef OAP_VECTOR_ENCODER_H
 #define OAP_VECTOR_ENCODER_H
 
@@ -28,7 +28,7 @@ int vector_encode_zone(oap_vector_encoder *encoder);
 
 /* Decides whether the dictionary is kept, unless that is done, and encodes the zones that waited
  * for it. ENOMEM. */
-int vector_settle(oap_vector_encoder *encoder);
+int vector_choose_dictionary(oap_vector_encoder *encoder);
 
 /* Bytes of the dictionary in the chunk. */
 uint64_t vector_dictionary_bytes_of(const oap_vector_encoder *encoder);

@@ -7,7 +7,7 @@
  *   vector_dictionary vector_source vector_keys    values of a chunk, of its source; sets of keys
  *   vector_encode                       the bytes of one zone
  *   vector_encoder.h                    a chunk that is encoded
- *   vector_settle vector_write          its dictionary; its bytes
+ *   vector_choose_dictionary vector_write   whether it has a dictionary; its bytes
  *   vector_encoder.c                    rows become zones
  *   vector_reader vector_decoded        a chunk, or rows that were decoded elsewhere, opened
  *   vector_unpack vector_decide         values of zones; what minimum and maximum decide

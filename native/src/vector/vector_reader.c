@@ -217,13 +217,15 @@ void oap_vector_close(oap_vector *v) {
   free(v);
 }
 
-int vector_look(oap_vector *v, uint32_t zone, const uint16_t *rows, uint32_t count,
-                vector_view *out) {
-  if (zone >= v->zones) {
+int vector_look(oap_vector *v, bool is_right_kind, uint32_t zone, const uint16_t *rows,
+                uint32_t *count, vector_view *out) {
+  if (!is_right_kind || zone >= v->zones) {
     return -EINVAL;
   }
   const vector_zone *head = &v->zone[zone];
-  if (rows != NULL && (count > head->rows || (count > 0 && rows[count - 1] >= head->rows))) {
+  if (rows == NULL) {
+    *count = head->rows;
+  } else if (*count > head->rows || (*count > 0 && rows[*count - 1] >= head->rows)) {
     return -EINVAL;
   }
   *out = (vector_view){.head = head};

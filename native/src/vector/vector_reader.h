@@ -44,10 +44,11 @@ typedef struct vector_view {
   const unsigned char *data; /* that of the encoding, at a multiple of 64; NULL: none */
 } vector_view;
 
-/* EINVAL: no such zone, or the last of the selected rows is none of it. EBADMSG, ENOMEM: see
- * oap_vector.h. */
-int vector_look(oap_vector *vector, uint32_t zone, const uint16_t *rows, uint32_t count,
-                vector_view *out);
+/* Finds a zone, and sets *count to its number of rows where rows is NULL. EINVAL: no such zone, a
+ * chunk that is not of the right kind, or the last of the selected rows is none of the zone.
+ * EBADMSG, ENOMEM: see oap_vector.h. */
+int vector_look(oap_vector *vector, bool is_right_kind, uint32_t zone, const uint16_t *rows,
+                uint32_t *count, vector_view *out);
 
 /* The selected rows (NULL: all, and count is how many) of packed data, plus reference, as values of
  * 1 << shift bytes. values is not scratch of the reader. */

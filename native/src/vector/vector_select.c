@@ -162,34 +162,36 @@ static int select_null(oap_vector *v, const vector_view *view, bool is_null, con
   return (int)v->kernels->compact(v->flags, count, rows, out);
 }
 
+/* Sets the flags of a zone's rows by their integers. */
+static int test_integers(oap_vector *v, const vector_view *view, integer_test test,
+                         const uint16_t *rows, uint32_t count) {
+  test.low = test.low > view->head->minimum ? test.low : view->head->minimum;
+  test.high = test.high < view->head->maximum ? test.high : view->head->maximum;
+  if (view->head->encoding == OAP_RUNS) {
+    return test_runs(v, view, rows, count, &test);
+  }
+  lanes in = {.data = NULL};
+  int result = find_lanes(v, view, rows, count, &in);
+  if (result == 0) {
+    test_lanes(v, &in, count, &test, v->flags);
+  }
+  return result;
+}
+
 static int select_integers(oap_vector *v, uint32_t zone, integer_test test, const uint16_t *rows,
                            uint32_t count, uint16_t *out) {
   vector_view view;
-  int result = vector_is_integer(v->kind) ? vector_look(v, zone, rows, count, &view) : -EINVAL;
+  int result = vector_look(v, vector_is_integer(v->kind), zone, rows, &count, &view);
   if (result != 0) {
     return result;
   }
-  const vector_zone *head = view.head;
-  enum oap_decision decision = test.set == NULL ? vector_decide_range(head, test.low, test.high)
-                                                : vector_decide_in(head, test.set);
-  count = rows == NULL ? head->rows : count;
-  if (decision == OAP_NONE) {
-    return 0;
+  enum oap_decision decision = test.set == NULL
+                                   ? vector_decide_range(view.head, test.low, test.high)
+                                   : vector_decide_in(view.head, test.set);
+  if (decision != OAP_SOME) {
+    return decision == OAP_NONE ? 0 : select_null(v, &view, false, rows, count, out);
   }
-  if (decision == OAP_ALL) {
-    return select_null(v, &view, false, rows, count, out);
-  }
-  test.low = test.low > head->minimum ? test.low : head->minimum;
-  test.high = test.high < head->maximum ? test.high : head->maximum;
-  if (head->encoding == OAP_RUNS) {
-    result = test_runs(v, &view, rows, count, &test);
-  } else {
-    lanes in = {.data = NULL};
-    result = find_lanes(v, &view, rows, count, &in);
-    if (result == 0) {
-      test_lanes(v, &in, count, &test, v->flags);
-    }
-  }
+  result = test_integers(v, &view, test, rows, count);
   return result != 0 ? result : collect(v, &view, rows, count, out);
 }
 
@@ -207,18 +209,14 @@ int oap_vector_select_range(oap_vector *v, uint32_t zone, int64_t low, int64_t h
 int oap_vector_select_double_range(oap_vector *v, uint32_t zone, const oap_double_range *range,
                                    const uint16_t *rows, uint32_t count, uint16_t *out) {
   vector_view view;
-  int result = vector_is_float(v->kind) ? vector_look(v, zone, rows, count, &view) : -EINVAL;
+  int result = vector_look(v, vector_is_float(v->kind), zone, rows, &count, &view);
   if (result != 0) {
     return result;
   }
   vector_order_range order = vector_order_of(range);
   enum oap_decision decision = vector_decide_order(view.head, &order);
-  count = rows == NULL ? view.head->rows : count;
-  if (decision == OAP_NONE) {
-    return 0;
-  }
-  if (decision == OAP_ALL) {
-    return select_null(v, &view, false, rows, count, out);
+  if (decision != OAP_SOME) {
+    return decision == OAP_NONE ? 0 : select_null(v, &view, false, rows, count, out);
   }
   const void *values = v->values;
   if (view.head->encoding == OAP_PLAIN && rows == NULL) {
@@ -237,29 +235,23 @@ int oap_vector_select_double_range(oap_vector *v, uint32_t zone, const oap_doubl
 int oap_vector_select_codes(oap_vector *v, uint32_t zone, const uint8_t *matches,
                             const uint16_t *rows, uint32_t count, uint16_t *out) {
   vector_view view;
-  int result = vector_look(v, zone, rows, count, &view);
-  if (result == 0 && !vector_zone_has_codes(v, view.head)) {
-    result = -EINVAL;
-  }
-  count = result == 0 && rows == NULL ? view.head->rows : count;
+  int result = vector_look(v, true, zone, rows, &count, &view);
   if (result == 0) {
-    result = vector_unpack_codes(v, &view, rows, count, v->codes);
+    result = vector_zone_has_codes(v, view.head)
+                 ? vector_unpack_codes(v, &view, rows, count, v->codes)
+                 : -EINVAL;
   }
   if (result != 0) {
     return result;
   }
-  v->kernels->gather[0](matches, v->codes, count, v->flags);
-  for (uint32_t i = 0; i < count; i++) {
-    v->flags[i] = v->flags[i] != 0;
-  }
+  v->kernels->gather[0](matches, v->codes, count, v->run_flags);
+  (void)v->kernels->flags(v->run_flags, count, v->flags);
   return collect(v, &view, rows, count, out);
 }
 
 int oap_vector_select_null(oap_vector *v, uint32_t zone, bool is_null, const uint16_t *rows,
                            uint32_t count, uint16_t *out) {
   vector_view view;
-  int result = vector_look(v, zone, rows, count, &view);
-  return result != 0
-             ? result
-             : select_null(v, &view, is_null, rows, rows == NULL ? view.head->rows : count, out);
+  int result = vector_look(v, true, zone, rows, &count, &view);
+  return result != 0 ? result : select_null(v, &view, is_null, rows, count, out);
 }

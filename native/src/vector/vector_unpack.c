@@ -179,12 +179,10 @@ uint32_t vector_unpack_nulls(const oap_vector *v, const vector_view *view, const
 int oap_vector_unpack(oap_vector *v, uint32_t zone, const uint16_t *rows, uint32_t count,
                       void *values, uint8_t *nulls) {
   vector_view view;
-  int result = v->kind == OAP_BYTES ? -EINVAL : vector_look(v, zone, rows, count, &view);
-  if (result != 0) {
-    return result;
+  int result = vector_look(v, v->kind != OAP_BYTES, zone, rows, &count, &view);
+  if (result == 0) {
+    result = vector_unpack_values(v, &view, rows, count, values);
   }
-  count = rows == NULL ? view.head->rows : count;
-  result = vector_unpack_values(v, &view, rows, count, values);
   if (result != 0) {
     return result;
   }
@@ -237,11 +235,10 @@ static int put_plain(oap_vector *v, const vector_view *view, const uint16_t *row
 int oap_vector_unpack_bytes(oap_vector *v, uint32_t zone, const uint16_t *rows, uint32_t count,
                             int64_t *addresses, int32_t *lengths, uint8_t *nulls) {
   vector_view view;
-  int result = v->kind != OAP_BYTES ? -EINVAL : vector_look(v, zone, rows, count, &view);
+  int result = vector_look(v, v->kind == OAP_BYTES, zone, rows, &count, &view);
   if (result != 0) {
     return result;
   }
-  count = rows == NULL ? view.head->rows : count;
   if (vector_zone_has_codes(v, view.head)) {
     result = vector_unpack_codes(v, &view, rows, count, v->codes);
     if (result == 0) {

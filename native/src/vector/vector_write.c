@@ -19,7 +19,7 @@ int oap_vector_encoder_finish(oap_vector_encoder *e, uint64_t *bytes) {
     return -EINVAL;
   }
   if (!e->is_finished) {
-    int result = vector_settle(e);
+    int result = vector_choose_dictionary(e);
     if (result != 0) {
       e->has_failed = true;
       return result;

@@ -73,7 +73,7 @@ static costs compare(const oap_vector_encoder *e) {
   return found;
 }
 
-int vector_settle(oap_vector_encoder *e) {
+int vector_choose_dictionary(oap_vector_encoder *e) {
   if (e->is_kept || e->dictionary.entries == 0) {
     return 0;
   }
@@ -164,5 +164,5 @@ int vector_encode_zone(oap_vector_encoder *e) {
   }
   e->tried_zones++;
   bool is_due = e->tried_zones >= TRIAL_ZONES || e->dictionary.is_frozen || is_hopeless(e);
-  return result == 0 && is_due ? vector_settle(e) : result;
+  return result == 0 && is_due ? vector_choose_dictionary(e) : result;
 }

@@ -1,0 +1,221 @@
+/* Opens and closes pools: arenas, of which each shard has its part. */
+#include "pool.h"
+
+#include "capacity.h"
+#include "chunk.h"
+#include "writeback.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define MOST_SHARDS 64
+
+/* A shard of its own pays from this many bytes on: below, a chunk could be too large a part. */
+#define BYTES_PER_SHARD (8 * OAP_WINDOW_BYTES)
+#define MOST_SHARDS_CHOSEN 16
+
+/* Far above any machine's memory, far below where sums of sizes could overflow. */
+#define MOST_CAPACITY (UINT64_C(1) << 47)
+
+static uint32_t choose_shards(uint64_t capacity) {
+  uint32_t shards = 1;
+  while (shards < MOST_SHARDS_CHOSEN && capacity / (shards * 2) >= BYTES_PER_SHARD) {
+    shards *= 2;
+  }
+  return shards;
+}
+
+static int open_shards(oap_pool *pool, uint64_t part, const oap_policy *policy) {
+  for (uint32_t i = 0; i < pool->shard_count; i++) {
+    oap_range stripes[OAP_MOST_ARENAS];
+    for (uint32_t a = 0; a < pool->arena_count; a++) {
+      uint64_t stripe = oap_stripe_of(pool, &pool->arenas[a]);
+      stripes[a] = (oap_range){.position = pool->arenas[a].position + stripe * i, .bytes = stripe};
+    }
+    oap_shard_options options = {
+        .number = i,
+        .stripes = stripes,
+        .stripe_count = pool->arena_count,
+        .arenas = pool->arenas,
+        .part = part,
+        .most_slots = UINT32_MAX,
+        .policy = policy,
+        .windows = pool->windows,
+    };
+    int error = oap_shard_open(&pool->shards[i], &options);
+    if (error != 0) {
+      return error;
+    }
+  }
+  return 0;
+}
+
+static void free_pool(oap_pool *pool) {
+  oap_writeback_stop(pool);
+  oap_prefault_stop(pool);
+  for (uint32_t i = 0; pool->shards != NULL && i < pool->shard_count; i++) {
+    oap_shard_close(&pool->shards[i]);
+  }
+  for (uint32_t i = 0; i < pool->arena_count; i++) {
+    oap_arena_close(&pool->arenas[i]);
+  }
+  pthread_cond_destroy(&pool->changed);
+  pthread_mutex_destroy(&pool->resizing);
+  free(pool->shards);
+  free(pool->windows);
+  free(pool);
+}
+
+static int open_arenas(oap_pool *pool, const oap_options *options, uint64_t part, uint64_t stripe) {
+  uint64_t each = stripe * pool->shard_count;
+  uint64_t windows_each = oap_round_up(each, OAP_WINDOW_BYTES) / OAP_WINDOW_BYTES;
+  pool->window_count = windows_each * pool->arena_count;
+  pool->windows = calloc(pool->window_count, sizeof(*pool->windows));
+  if (pool->windows == NULL) {
+    return -ENOMEM;
+  }
+  uint64_t own_node = oap_own_node(); /* once: the thread may move to another */
+  for (uint32_t i = 0; i < pool->arena_count; i++) {
+    oap_arena *arena = &pool->arenas[i];
+    int error = oap_arena_open(arena, options, i, own_node, part * pool->shard_count, each);
+    if (error != 0) {
+      return error;
+    }
+    arena->position = i * windows_each * OAP_WINDOW_BYTES;
+    for (uint64_t w = 0; w < windows_each; w++) {
+      pool->windows[i * windows_each + w] = arena->data + w * OAP_WINDOW_BYTES;
+    }
+  }
+  return 0;
+}
+
+static int build(oap_pool *pool, const oap_options *options, uint64_t part, uint64_t stripe,
+                 const oap_policy *policy) {
+  pool->shards = aligned_alloc(64, pool->shard_count * sizeof(*pool->shards));
+  if (pool->shards == NULL) {
+    return -ENOMEM;
+  }
+  for (uint32_t i = 0; i < pool->shard_count; i++) {
+    pool->shards[i].table = NULL; /* not open yet */
+  }
+  int error = open_arenas(pool, options, part, stripe);
+  if (error == 0) {
+    error = oap_pool_commit(pool, part);
+  }
+  if (error == 0) {
+    error = open_shards(pool, part, policy);
+  }
+  if (error == 0) {
+    oap_pool_use(pool, part);
+  }
+  return error;
+}
+
+/* A pool of so many bytes in each shard's stripe of each arena, with addresses for growth times as
+ * many. */
+static int open_parts(const oap_options *options, uint32_t arenas, uint32_t shards, uint64_t part,
+                      uint64_t growth, const oap_policy *policy, oap_pool **out) {
+  oap_pool *pool = calloc(1, sizeof(*pool));
+  if (pool == NULL) {
+    return -ENOMEM;
+  }
+  pool->resizing = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+  pool->changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+  pool->arena_count = arenas;
+  pool->shard_count = shards;
+  pool->shard_shift = 63 - (unsigned)__builtin_ctz(shards);
+  uint64_t stripe = oap_round_up(growth * part, OAP_HUGE_PAGE);
+  int error = build(pool, options, part, stripe, policy);
+  if (error == 0) {
+    error = oap_writeback_start(pool);
+  }
+  if (error == 0 && options->prefault) {
+    error = oap_prefault_start(pool);
+  }
+  if (error != 0) {
+    free_pool(pool);
+    return error;
+  }
+  *out = pool;
+  return 0;
+}
+
+int oap_pool_open(const oap_options *options, oap_pool **out) {
+  uint32_t arenas = oap_arena_count(options);
+  uint32_t shards = options->shards != 0 ? options->shards : choose_shards(options->capacity);
+  const oap_policy *policy = oap_policy_named(options->policy);
+  if (policy == NULL || shards > MOST_SHARDS || (shards & (shards - 1)) != 0) {
+    return -EINVAL;
+  }
+  uint64_t part = oap_part_of(options->capacity, arenas, shards);
+  if (part < OAP_LEAST_CAPACITY) {
+    return -EINVAL;
+  }
+  if (options->capacity > MOST_CAPACITY) {
+    return -ENOMEM;
+  }
+  int error = open_parts(options, arenas, shards, part, OAP_MOST_GROWTH, policy, out);
+  if (error == -ENOMEM || error == -EFBIG) { /* limits of addresses or of file sizes */
+    error = open_parts(options, arenas, shards, part, 1, policy, out);
+  }
+  return error;
+}
+
+static bool is_busy(oap_pool *pool) {
+  bool busy = false;
+  for (uint32_t i = 0; i < pool->shard_count && !busy; i++) {
+    busy = oap_shard_is_busy(&pool->shards[i]);
+  }
+  return busy;
+}
+
+static int retire(oap_pool *pool) {
+  if (is_busy(pool)) {
+    return -EBUSY;
+  }
+  for (uint32_t i = 0; i < pool->shard_count; i++) {
+    oap_shard_set_retired(&pool->shards[i], true);
+    oap_shard_clear(&pool->shards[i]);
+  }
+  /*
+   * What was pinned or reserved since the first look decides, and this look misses none of it. A
+   * pin and the drop by oap_shard_clear change one word each by an atomic exchange, so one comes
+   * first: either the drop has seen the pin and left it in the word, or the pin fails, because the
+   * chunk is no longer published. No chunk can become so either: reserve, which looks at the flag
+   * under the lock, refuses, and what was loading is doomed. So pins only end from here on.
+   */
+  if (is_busy(pool)) {
+    for (uint32_t i = 0; i < pool->shard_count; i++) {
+      oap_shard_set_retired(&pool->shards[i], false);
+    }
+    return -EBUSY;
+  }
+  pool->retired = true;
+  oap_writeback_stop(pool);
+  int error = 0;
+  for (uint32_t i = 0; i < pool->arena_count; i++) {
+    int kept = oap_arena_empty(&pool->arenas[i]);
+    error = error == 0 ? kept : error;
+  }
+  return error;
+}
+
+int oap_pool_retire(oap_pool *pool) {
+  oap_pool_lock(pool);
+  bool was_retired = pool->retired;
+  int error = was_retired ? 0 : retire(pool);
+  oap_pool_unlock(pool);
+  if (error != -EBUSY && !was_retired) {
+    oap_prefault_stop(pool);
+  }
+  return error;
+}
+
+int oap_pool_close(oap_pool *pool) {
+  if (is_busy(pool)) {
+    return -EBUSY;
+  }
+  free_pool(pool);
+  return 0;
+}
