@@ -14,15 +14,6 @@ uint64_t oap_slot_checksum(const oap_slot *slot) {
   return sum;
 }
 
-oap_hashed_key oap_slot_key(const oap_slot *slot) {
-  oap_hashed_key key;
-  for (int i = 0; i < 4; i++) {
-    key.words[i] = atomic_load_explicit(&slot->key[i], memory_order_relaxed);
-  }
-  key.hash = oap_key_hash(key.words);
-  return key;
-}
-
 bool oap_is_evictable(const oap_slot *slot) {
   uint64_t word = atomic_load_explicit(&slot->word, memory_order_relaxed);
   return oap_word_state(word) == OAP_PUBLISHED && oap_word_pins(word) == 0;

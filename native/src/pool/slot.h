@@ -138,7 +138,14 @@ static inline oap_hashed_key oap_hashed(const oap_key *key) {
 uint64_t oap_slot_checksum(const oap_slot *slot);
 
 /* The slot's key. The caller holds the lock. */
-oap_hashed_key oap_slot_key(const oap_slot *slot);
+static inline oap_hashed_key oap_slot_key(const oap_slot *slot) {
+  oap_hashed_key key;
+  for (int i = 0; i < 4; i++) {
+    key.words[i] = atomic_load_explicit(&slot->key[i], memory_order_relaxed);
+  }
+  key.hash = oap_key_hash(key.words);
+  return key;
+}
 
 /* Whether a chunk is published and has no pins, for now. */
 bool oap_is_evictable(const oap_slot *slot);
