@@ -176,7 +176,6 @@ uint64_t oap_key_set_size(const oap_key_set *set);   /* distinct keys */
 int64_t oap_key_set_minimum(const oap_key_set *set); /* 0 when empty */
 int64_t oap_key_set_maximum(const oap_key_set *set);
 uint64_t oap_key_set_memory(const oap_key_set *set); /* bytes */
-bool oap_key_set_has(const oap_key_set *set, int64_t key);
 
 /* Whether any key lies between two values, both included; for the minimum and maximum of a file or
  * a row group. */

@@ -9,7 +9,8 @@ static void check_sets(void) {
   CHECK(oap_key_set_open(ends, 3, &set) == 0);
   CHECK(oap_key_set_size(set) == 3);
   CHECK(oap_key_set_minimum(set) == INT64_MIN && oap_key_set_maximum(set) == INT64_MAX);
-  CHECK(oap_key_set_has(set, 0) && !oap_key_set_has(set, 1) && !oap_key_set_has(set, -1));
+  CHECK(oap_key_set_meets(set, 0, 0) && !oap_key_set_meets(set, 1, 1) &&
+        !oap_key_set_meets(set, -1, -1));
   CHECK(!oap_key_set_meets(set, 1, INT64_MAX - 1) && oap_key_set_meets(set, -5, 5));
   oap_key_set_close(set);
   CHECK(oap_key_set_open(NULL, 0, &set) == 0);

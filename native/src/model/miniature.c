@@ -68,7 +68,7 @@ bool oap_miniature_is_full(const oap_miniature *m) {
 /* The slot that a chunk has got; 0: none. */
 static uint32_t take_in(oap_miniature *m, const oap_hashed_key *key, uint64_t bytes) {
   oap_chunk chunk;
-  if (oap_shard_reserve(&m->shard, key, bytes, &chunk) != 0) {
+  if (oap_shard_reserve(&m->shard, key, bytes, true, &chunk) != 0) {
     return 0;
   }
   oap_shard_publish(&m->shard, &chunk);

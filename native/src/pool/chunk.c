@@ -50,12 +50,8 @@ static void fill_in(oap_shard *shard, uint32_t number, uint64_t bytes,
   }
 }
 
-/* One of oap_room_allocate and oap_room_allocate_free. */
-typedef uint32_t allocate_room(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MAX_PIECES],
-                               uint32_t *pieces);
-
-static int reserve(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes,
-                   allocate_room *allocate, oap_chunk *out) {
+static int reserve(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes, bool may_evict,
+                   oap_chunk *out) {
   uint64_t word;
   if (oap_index_find(&shard->index, key, &word) != 0) {
     bool loading = oap_word_state(word) == OAP_LOADING;
@@ -70,7 +66,7 @@ static int reserve(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes,
   uint32_t extents[OAP_MAX_PIECES];
   uint32_t pieces;
   uint64_t units = (bytes + OAP_ALIGNMENT - 1) / OAP_ALIGNMENT;
-  uint32_t number = allocate(shard, units, extents, &pieces);
+  uint32_t number = oap_room_allocate(shard, units, may_evict, extents, &pieces);
   if (number == 0) {
     shard->counted.refused_no_room++;
     return -ENOSPC;
@@ -93,8 +89,8 @@ static int reserve(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes,
   return 0;
 }
 
-static int reserve_locked(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes,
-                          allocate_room *allocate, oap_chunk *out) {
+int oap_shard_reserve(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes, bool may_evict,
+                      oap_chunk *out) {
   if (bytes == 0) {
     return -EINVAL;
   }
@@ -102,18 +98,9 @@ static int reserve_locked(oap_shard *shard, const oap_hashed_key *key, uint64_t 
   oap_index_prefetch(&shard->index, key);
   oap_order_prefetch(&shard->order, key->hash);
   pthread_mutex_lock(&shard->lock);
-  int result = shard->retired ? -ESHUTDOWN : reserve(shard, key, bytes, allocate, out);
+  int result = shard->retired ? -ESHUTDOWN : reserve(shard, key, bytes, may_evict, out);
   pthread_mutex_unlock(&shard->lock);
   return result;
-}
-
-int oap_shard_reserve(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes, oap_chunk *out) {
-  return reserve_locked(shard, key, bytes, oap_room_allocate, out);
-}
-
-int oap_shard_reserve_free(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes,
-                           oap_chunk *out) {
-  return reserve_locked(shard, key, bytes, oap_room_allocate_free, out);
 }
 
 /* The slot a chunk names, if it still is what the chunk says; *word gets its word. */

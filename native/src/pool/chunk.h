@@ -8,9 +8,8 @@
 
 #include "shard.h"
 
-int oap_shard_reserve(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes, oap_chunk *out);
-int oap_shard_reserve_free(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes,
-                           oap_chunk *out);
+int oap_shard_reserve(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes, bool may_evict,
+                      oap_chunk *out);
 int oap_shard_publish(oap_shard *shard, const oap_chunk *chunk);
 int oap_shard_set_note(oap_shard *shard, const oap_chunk *chunk, uint64_t note);
 int oap_shard_note(oap_shard *shard, const oap_chunk *chunk, uint64_t *note);

@@ -23,13 +23,14 @@ static bool has_lost_writes(oap_pool *pool) { return atomic_load(&pool->writebac
 
 int oap_pool_reserve(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chunk *out) {
   oap_hashed_key k = oap_hashed(key);
-  return has_lost_writes(pool) ? -ESHUTDOWN : oap_shard_reserve(shard_of(pool, &k), &k, bytes, out);
+  return has_lost_writes(pool) ? -ESHUTDOWN
+                               : oap_shard_reserve(shard_of(pool, &k), &k, bytes, true, out);
 }
 
 int oap_pool_reserve_free(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chunk *out) {
   oap_hashed_key k = oap_hashed(key);
   return has_lost_writes(pool) ? -ESHUTDOWN
-                               : oap_shard_reserve_free(shard_of(pool, &k), &k, bytes, out);
+                               : oap_shard_reserve(shard_of(pool, &k), &k, bytes, false, out);
 }
 
 int oap_pool_publish(oap_pool *pool, const oap_chunk *chunk) {

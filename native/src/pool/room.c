@@ -242,17 +242,17 @@ static uint32_t allocate_together(oap_shard *shard, uint64_t units,
   return allocate(shard, units, OAP_MAX_PIECES, extents, pieces);
 }
 
-uint32_t oap_room_allocate(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MAX_PIECES],
-                           uint32_t *pieces) {
+uint32_t oap_room_allocate(oap_shard *shard, uint64_t units, bool may_evict,
+                           uint32_t extents[OAP_MAX_PIECES], uint32_t *pieces) {
   uint64_t scattered = shard->capacity / OAP_ALIGNMENT / SCATTERED_PART;
   uint64_t evicted_before = shard->counted.evicted_bytes;
   uint64_t ask_at = 0; /* again after each such amount, since others pin meanwhile */
   bool sure = true;
   for (;;) {
     uint64_t pinned_chunks = oap_counters_pinned(shard->counters, &shard->order.pinned_bytes);
-    bool may_scatter = shard->space.free_units >= units + scattered;
+    bool may_scatter = !may_evict || shard->space.free_units >= units + scattered;
     uint32_t slot = allocate(shard, units, may_scatter ? OAP_MAX_PIECES : 1, extents, pieces);
-    if (slot != 0) {
+    if (slot != 0 || !may_evict) {
       return slot;
     }
     uint64_t evicted = (shard->counted.evicted_bytes - evicted_before) / OAP_ALIGNMENT;
@@ -274,10 +274,4 @@ uint32_t oap_room_allocate(oap_shard *shard, uint64_t units, uint32_t extents[OA
     }
     widen(shard, evict(shard, victim), units);
   }
-}
-
-uint32_t oap_room_allocate_free(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MAX_PIECES],
-                                uint32_t *pieces) {
-  oap_counters_pinned(shard->counters, &shard->order.pinned_bytes);
-  return allocate(shard, units, OAP_MAX_PIECES, extents, pieces);
 }

@@ -17,16 +17,12 @@
 
 #include "stripe.h"
 
-/* Allocates a slot and extents of so many units, evicting as long as that is what it needs. Returns
- * the slot; 0 if pinned chunks leave no room, or so little that a short search has not found it.
- * Then nothing was evicted, or not much more than is wanted, when chunks were pinned meanwhile. */
-uint32_t oap_room_allocate(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MAX_PIECES],
-                           uint32_t *pieces);
-
-/* Allocates a slot and extents that are free; 0: there is not so much, in so few pieces. Nothing is
- * evicted. */
-uint32_t oap_room_allocate_free(oap_shard *shard, uint64_t units, uint32_t extents[OAP_MAX_PIECES],
-                                uint32_t *pieces);
+/* Allocates a slot and extents of so many units, evicting if it may and as long as it must. Returns
+ * the slot; 0: there is not so much room in so few pieces that is free or, if it may evict, that
+ * pinned chunks leave and a short search finds. Then nothing was evicted, or not much more than is
+ * wanted, when chunks were pinned meanwhile. */
+uint32_t oap_room_allocate(oap_shard *shard, uint64_t units, bool may_evict,
+                           uint32_t extents[OAP_MAX_PIECES], uint32_t *pieces);
 
 /* Evicts this chunk; false: it is in use. */
 bool oap_room_evict(oap_shard *shard, uint32_t slot);

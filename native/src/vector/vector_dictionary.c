@@ -1,36 +1,31 @@
 /* A hash table with open addressing over the entries: see vector_dictionary.h. */
 #include "vector_dictionary.h"
 
+#include "base/arithmetic.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FIRST_ROOM 256
 
-/* The finalizer of SplitMix64 (Steele et al., 2014). */
-static uint64_t mix(uint64_t z) {
-  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-  return z ^ (z >> 31);
-}
-
 static uint64_t hash_bytes(const unsigned char *data, uint32_t length) {
   uint64_t hash = length;
   for (; length >= 8; length -= 8, data += 8) {
     uint64_t word;
     memcpy(&word, data, 8);
-    hash = mix(hash ^ word) + UINT64_C(0x9e3779b97f4a7c15);
+    hash = oap_mix(hash ^ word) + UINT64_C(0x9e3779b97f4a7c15);
   }
   uint64_t rest = 0;
   if (length > 0) {
     memcpy(&rest, data, length);
   }
-  return mix(hash ^ rest);
+  return oap_mix(hash ^ rest);
 }
 
 static uint64_t hash_entry(const vector_dictionary *d, uint32_t code) {
   return d->is_bytes ? hash_bytes(d->bytes + d->starts[code], d->starts[code + 1] - d->starts[code])
-                     : mix((uint64_t)d->numbers[code]);
+                     : oap_mix((uint64_t)d->numbers[code]);
 }
 
 /* Twice the room, and four slots per entry and more. */
@@ -90,26 +85,37 @@ static int make_room(vector_dictionary *d, uint32_t length) {
   return 1;
 }
 
-int vector_dictionary_number(vector_dictionary *d, int64_t number) {
+/* Makes the table ready for a search, and for an entry more; 0, VECTOR_ABSENT or -ENOMEM. */
+static int prepare(vector_dictionary *d) {
   if (d->entries == d->room && !d->is_frozen && d->entries < OAP_MOST_DICTIONARY && grow(d) != 0) {
     return -ENOMEM;
   }
-  if (d->slots == 0) {
-    return VECTOR_ABSENT;
+  return d->slots == 0 ? VECTOR_ABSENT : 0;
+}
+
+/* Numbers the value that was put behind the others, and whose place in the table this is. */
+static int add(vector_dictionary *d, uint64_t at) {
+  d->slot[at & (d->slots - 1)] = ++d->entries;
+  return (int)(d->entries - 1);
+}
+
+int vector_dictionary_number(vector_dictionary *d, int64_t number) {
+  int result = prepare(d);
+  if (result != 0) {
+    return result;
   }
-  uint64_t at = mix((uint64_t)number);
+  uint64_t at = oap_mix((uint64_t)number);
   for (uint32_t found; (found = d->slot[at & (d->slots - 1)]) != 0; at++) {
     if (d->numbers[found - 1] == number) {
       return (int)(found - 1);
     }
   }
-  int may_add = make_room(d, 0);
-  if (may_add != 1) {
-    return may_add;
+  result = make_room(d, 0);
+  if (result != 1) {
+    return result;
   }
   d->numbers[d->entries] = number;
-  d->slot[at & (d->slots - 1)] = ++d->entries;
-  return (int)(d->entries - 1);
+  return add(d, at);
 }
 
 static bool is_entry(const vector_dictionary *d, uint32_t code, const unsigned char *data,
@@ -119,11 +125,9 @@ static bool is_entry(const vector_dictionary *d, uint32_t code, const unsigned c
 }
 
 int vector_dictionary_bytes(vector_dictionary *d, const unsigned char *data, uint32_t length) {
-  if (d->entries == d->room && !d->is_frozen && d->entries < OAP_MOST_DICTIONARY && grow(d) != 0) {
-    return -ENOMEM;
-  }
-  if (d->slots == 0) {
-    return VECTOR_ABSENT;
+  int result = prepare(d);
+  if (result != 0) {
+    return result;
   }
   uint64_t at = hash_bytes(data, length);
   for (uint32_t found; (found = d->slot[at & (d->slots - 1)]) != 0; at++) {
@@ -131,16 +135,15 @@ int vector_dictionary_bytes(vector_dictionary *d, const unsigned char *data, uin
       return (int)(found - 1);
     }
   }
-  int may_add = make_room(d, length);
-  if (may_add != 1) {
-    return may_add;
+  result = make_room(d, length);
+  if (result != 1) {
+    return result;
   }
   if (length > 0) {
     memcpy(d->bytes + d->starts[d->entries], data, length);
   }
   d->starts[d->entries + 1] = d->starts[d->entries] + length;
-  d->slot[at & (d->slots - 1)] = ++d->entries;
-  return (int)(d->entries - 1);
+  return add(d, at);
 }
 
 uint64_t vector_dictionary_memory(const vector_dictionary *d) {

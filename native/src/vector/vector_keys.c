@@ -174,7 +174,3 @@ bool oap_key_set_meets(const oap_key_set *set, int64_t minimum, int64_t maximum)
   uint64_t first = vector_keys_below(set, minimum);
   return minimum <= maximum && first < set->size && set->sorted[first] <= maximum;
 }
-
-bool oap_key_set_has(const oap_key_set *set, int64_t key) {
-  return oap_key_set_meets(set, key, key);
-}
