@@ -1,6 +1,7 @@
 /*
- * The way of events to a capacity model: a bounded queue of many writers, who never wait, and one
- * reader at a time. Each place has a turn, which says whose it is (Vyukov's bounded queue).
+ * Events on their way to a capacity model: a bounded queue of many writers, which never wait, and
+ * one reader at a time. The turn of a place says whether it may be written or read (Vyukov's
+ * bounded queue).
  */
 #ifndef OAP_EVENT_QUEUE_H
 #define OAP_EVENT_QUEUE_H

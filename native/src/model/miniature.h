@@ -1,6 +1,6 @@
 /*
- * A miniature: a shard of the pool whose data nobody has. All it does is done as in the pool, on
- * the same tables, so that it knows which chunks a pool of its capacity would hold. For one thread.
+ * A miniature: a shard without data. It runs the pool's own code on the pool's own tables, and so
+ * knows which chunks a pool of its capacity would hold. For one thread.
  */
 #ifndef OAP_MINIATURE_H
 #define OAP_MINIATURE_H
@@ -23,8 +23,8 @@ typedef struct oap_miniature_options {
 /* Makes an empty one. 0 or -errno. */
 int oap_miniature_open(const oap_miniature_options *options, oap_miniature **out);
 
-/* Makes one that goes on from where another is, with as much of its content as fits: of the chunks
- * those whose hash is wanted. 0 or -errno. */
+/* Makes a miniature that continues another one: it takes over the chunks whose hash is wanted, as
+ * far as they fit. 0 or -errno. */
 int oap_miniature_open_from(const oap_miniature_options *options, oap_miniature *other,
                             bool (*is_wanted)(uint64_t hash, uint32_t argument), uint32_t argument,
                             oap_miniature **out);
@@ -38,12 +38,13 @@ bool oap_miniature_use(oap_miniature *miniature, const oap_hashed_key *key);
 /* Whether a chunk more would displace another for want of a slot, where the pool has slots. */
 bool oap_miniature_is_full(const oap_miniature *miniature);
 
-/* Takes in a chunk that is not held, as far as the capacity allows it; others leave for it, or, if
- * it displaces none, it stays away. */
+/* Inserts a chunk that is not held, if the capacity allows it. If it displaces, other chunks leave
+ * for it; else it enters only where there is room. */
 void oap_miniature_insert(oap_miniature *miniature, const oap_hashed_key *key, uint64_t bytes,
                           bool displaces);
 
-/* Makes a chunk a newcomer of this size, unless it is held and has it. */
+/* Replaces a chunk by one of this size, as if it were new; does nothing if it is held with that
+ * size. */
 void oap_miniature_replace(oap_miniature *miniature, const oap_hashed_key *key, uint64_t bytes);
 
 #endif

@@ -26,42 +26,41 @@ typedef struct oap_arena {
   int file;       /* the file, or the device, which it keeps from other pools; -1: none */
 } oap_arena;
 
-/* The node whose memory is nearest to the processor that runs this: bit n is node n. */
+/* Returns the node that is nearest to the calling thread's processor, as a bit: bit n is node n. */
 uint64_t oap_own_node(void);
 
-/* Gets address space of the medium: in the i-th path or on the i-th node where there are several,
- * the own one first. So many bytes, or as many as a device has; at least `least`, for which there
- * must be room now. 0 or -errno. */
+/* Gets address space of the medium, in the i-th path or on the i-th node; the own node comes first.
+ * It has so many bytes, or as many as a device has, but at least `least`, for which there must be
+ * room now. 0 or -errno. */
 int oap_arena_open(oap_arena *arena, const oap_options *options, uint32_t i, uint64_t own_node,
                    uint64_t least, uint64_t bytes);
 
-/* How many arenas the options ask for; 0: they contradict themselves. */
+/* Returns how many arenas the options ask for; 0: the options contradict each other. */
 uint32_t oap_arena_count(const oap_options *options);
 
-/* Whether there seems to be room for so many more bytes; what commit answers is what counts. 0 or
- * -errno. */
+/* Estimates whether there is room for so many more bytes; only commit knows. 0 or -errno. */
 int oap_arena_has_room(const oap_arena *arena, uint64_t bytes);
 
-/* Makes from..to of a stripe, that starts at offset, usable; the stripe has been so up to `ever` at
- * some time. 0 or -errno; then a part of it may be usable. */
+/* Makes from..to of the stripe that starts at offset usable; up to `ever` the stripe was usable
+ * before. 0 or -errno; then a part of it may be usable. */
 int oap_arena_commit(oap_arena *arena, uint64_t offset, uint64_t from, uint64_t ever, uint64_t to);
 
-/* Gives the whole pages of a range back to the system, as far as it takes them; their contents are
- * lost. They must be committed again before they are used. */
+/* Gives the whole pages of a range back to the system, as far as it takes them. Their contents are
+ * lost, and they must be committed again before they are used. */
 void oap_arena_release(const oap_arena *arena, uint64_t offset, uint64_t bytes);
 
-/* Touches a range that is committed, in memory, so that its pages are there; others may use it
- * meanwhile. Nothing for other media. */
+/* Touches a committed range in memory, so that its pages are there; other threads may use it
+ * meanwhile. Does nothing on other media. */
 void oap_arena_touch(const oap_arena *arena, uint64_t offset, uint64_t bytes);
 
-/* Whether anything that was written to an arena on a disk has been lost on its way there, since
- * open or since this was asked last. Waits for nothing. */
+/* Tells whether a write to an arena on a disk was lost on its way there since open, or since the
+ * last call. Waits for nothing. */
 bool oap_arena_has_lost_writes(const oap_arena *arena);
 
 void oap_arena_close(oap_arena *arena);
 
-/* Gives all memory back but keeps the addresses, which read as zero. 0 or -errno; then it is as it
- * was. */
+/* Gives all memory back but keeps the addresses, which read as zero. 0 or -errno; then nothing
+ * changes. */
 int oap_arena_empty(oap_arena *arena);
 
 #endif

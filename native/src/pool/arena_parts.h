@@ -1,4 +1,4 @@
-/* What the kinds of arenas are made of: for arena.c, and each implemented in the file it names. */
+/* The kinds of arenas, for arena.c. Each part is implemented in the file that it names. */
 #ifndef OAP_ARENA_PARTS_H
 #define OAP_ARENA_PARTS_H
 
@@ -10,8 +10,8 @@
 int oap_memory_reserve(uint64_t bytes, int protection, void **data);
 
 /* Keeps a range of addresses out of core dumps, which would be as large as the pool and hold users'
- * data, and out of child processes. There a write of ours would first have to copy the page; of
- * explicit huge pages none may be left for that, which ends in SIGBUS. */
+ * data, and out of child processes. If a child shared the pages, a write of this process would
+ * first copy the page; where no explicit huge page is left for the copy, that ends in SIGBUS. */
 void oap_memory_hide(void *data, uint64_t bytes);
 
 /* Memory for from..to of a stripe that starts at offset, as oap_arena_commit. All three are rounded

@@ -20,7 +20,7 @@ void oap_pool_use(oap_pool *pool, uint64_t part);
 int oap_prefault_start(oap_pool *pool);
 void oap_prefault_stop(oap_pool *pool);
 
-/* The lock, before the prefault thread gets it again. */
+/* Takes and releases the lock; callers get it before the prefault thread gets it again. */
 void oap_pool_lock(oap_pool *pool);
 void oap_pool_unlock(oap_pool *pool);
 

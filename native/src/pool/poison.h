@@ -1,5 +1,5 @@
-/* Free extents are poisoned under AddressSanitizer: whoever touches a chunk he no longer holds, is
- * caught. Nothing in other builds. */
+/* Poisons free extents under AddressSanitizer, so that access to a chunk that is no longer held is
+ * found. Does nothing in other builds. */
 #ifndef OAP_POISON_H
 #define OAP_POISON_H
 

@@ -1,10 +1,10 @@
 /*
- * The policy: which chunk leaves when room is needed. One small seam, several policies behind it;
- * each shard has its own state of the one chosen at open.
+ * The policy decides which chunk leaves when room is needed. There are several behind one seam;
+ * each shard has its own state of the policy that was chosen at open.
  *
- * A policy orders slots in queues (doubly linked by slot number). Hits do not reach it: they leave
- * their mark in the uses of the slot's word without a lock, and the policy looks there when it
- * searches a victim. All functions are called under the shard's lock, except for used.
+ * A policy orders slots in queues (doubly linked by slot number). It is not told of hits: a hit
+ * counts a use in the slot's word, without a lock, and the policy reads the uses when it searches a
+ * victim. All functions are called under the shard's lock, except for used.
  */
 #ifndef OAP_POLICY_H
 #define OAP_POLICY_H
@@ -47,7 +47,7 @@ struct oap_policy {
   void (*insert)(oap_order *order, uint32_t slot, uint64_t hash);
   /* The next victim, claimed (its word is then that of a free slot). 0: nothing can be evicted. */
   uint32_t (*evict)(oap_order *order);
-  /* Whether a chunk would be a victim before long, so that it may as well go now. */
+  /* Whether a chunk would be a victim soon, so that it can go now. */
   bool (*is_old)(const oap_order *order, uint32_t slot);
   /* A slot has been pinned again. Without the lock; NULL: of no interest. */
   void (*used)(oap_order *order, uint32_t slot);
@@ -62,8 +62,8 @@ void oap_order_prefetch(const oap_order *order, uint64_t hash);
 /* A chunk has been reserved: hands it to the policy. */
 void oap_order_insert(oap_order *order, uint32_t slot);
 
-/* Hands a chunk to the policy that takes the place of another, whose standing it gets: nobody has
- * asked for it once more than for that one. */
+/* Hands a chunk to the policy that replaces another one. It gets the other's queue and uses, since
+ * replacing a chunk is not an ask for it. */
 void oap_order_insert_like(oap_order *order, uint32_t slot, uint32_t other);
 
 /* The next victim, claimed and off its queue; 0: there is none. */

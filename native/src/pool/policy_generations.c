@@ -1,8 +1,7 @@
 /*
- * Generations, the idea of Linux' multi-generational LRU: chunks stand in a few generations, the
- * oldest is gone through, what was used since moves to the youngest, the rest leaves; when the
- * oldest is empty, all others age. Newcomers start in the second oldest, so that a scan does not
- * pass through all of them.
+ * Generations, after Linux' multi-generational LRU. Victims come from the oldest generation; chunks
+ * of it that were used meanwhile move to the youngest. When the oldest is empty, all others age.
+ * New chunks enter the second oldest, so that a scan does not pass through all of them.
  */
 #include "policy.h"
 

@@ -1,5 +1,5 @@
-/* Least recently used, kept for comparison: hits leave their slot in a ring, from which the queue
- * is brought up to date before a victim is taken. A ring that runs over loses the oldest hits. */
+/* Least recently used, for comparison. A hit writes its slot into a ring; before a victim is
+ * chosen, the queue is reordered by the ring. A ring that runs over loses the oldest hits. */
 #include "policy.h"
 
 static void insert(oap_order *order, uint32_t slot, uint64_t hash) {

@@ -1,37 +1,37 @@
 /*
  * S3-FIFO's queues (Yang et al., SOSP 2023), counted in bytes, with W-TinyLFU's admission (Einziger
- * et al., 2017) between them: newcomers pass a small queue, so that a scan flows through it; who
- * comes to its end stays only if he was used again already or is asked for so much more often than
- * whom he would displace from the main queue. The main queue gives second chances to what was used
- * meanwhile.
+ * et al., 2017) between them. New chunks enter a small queue, through which a scan passes. A chunk
+ * at its end moves to the main queue only if it was used again already, or is asked for more often
+ * than the chunk that it would replace there. A chunk at the end of the main queue that was used
+ * meanwhile gets a second chance.
  *
  * Sizes need no part in the comparison: a chunk saves its bytes at each hit and costs the same
  * bytes to keep, so frequency alone is its worth per byte.
  */
 #include "policy.h"
 
-/* Chunks that are in use for long stand beside their queue, lest each search for a victim has to
- * pass them. */
+/* Chunks that are in use for long stand beside their queue, so that searches for a victim do not
+ * pass them each time. */
 enum { SMALL, MAIN, BESIDE_SMALL, BESIDE_MAIN };
 
-/* How many of those are looked at for each victim, whether they may come back. */
+/* How many of the chunks beside a queue are checked at each eviction, whether they may return. */
 #define LOOKS_BESIDE 1
 
-/* The small queue's part of the capacity. The paper has a tenth; with the sketch to remember who
- * was asked for, less does. */
+/* The small queue's part of the capacity. The paper has a tenth; with the sketch, which remembers
+ * what was asked for, less suffices. */
 #define SMALL_PART 20
 
-/* Below this the main queue takes whoever comes: the pool is being filled. Leaves room for the
- * small queue and for what lies scattered. What is in use counts as if it lay there: newcomers keep
- * the main queue short for as long as a scan has many in its hands, and what of the main queue is
- * in use for long stands beside it. */
+/* Below this part of the capacity the main queue takes every chunk: the pool is being filled. The
+ * rest is for the small queue and for what lies scattered. Pinned chunks count as part of the main
+ * queue: a scan that has many pinned keeps it short, and chunks of it that are in use for long
+ * stand beside it. */
 #define MAIN_PERCENT 90
 
-/* A newcomer displaces whom he is ahead of by more asks than this. In a loop all are asked for as
- * often, but whose turn has come in this round is one ask ahead of the others. */
+/* A new chunk replaces the victim only if it was asked for more often by more than this. In a loop
+ * all chunks are asked for equally often, but those whose turn has come are one ask ahead. */
 #define LEAD 1
 
-/* So many uses in the small queue are proof enough, whatever was hot before; as in the paper. */
+/* So many uses in the small queue admit a chunk, whatever was hot before; as in the paper. */
 #define ENOUGH_USES 2
 
 static void count_asks(oap_order *order, uint64_t hash, unsigned asks) {
@@ -71,14 +71,14 @@ static bool small_is_short(const oap_order *order) {
   return order->queue[SMALL].bytes < order->capacity / SMALL_PART;
 }
 
-/* Whether the main queue takes whoever comes to the small one's end. */
+/* Whether the main queue takes every chunk that comes to the small one's end. */
 static bool is_filling(const oap_order *order) {
   return !small_is_short(order) &&
          order->queue[MAIN].bytes + order->pinned_bytes < order->capacity / 100 * MAIN_PERCENT;
 }
 
 static void insert(oap_order *order, uint32_t slot, uint64_t hash) {
-  /* Two for each that comes, lest the first victim of a full pool has to wait for all of them. */
+  /* Two for each new chunk, so that the first eviction of a full pool need not move all of them. */
   for (int i = 0; i < 2 && is_filling(order); i++) {
     uint32_t last = order->queue[SMALL].tail;
     if (oap_is_evictable(&order->slots[last])) {

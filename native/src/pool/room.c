@@ -5,14 +5,14 @@
 
 #include <string.h>
 
-/* One part in so many of the capacity may lie scattered for the sake of chunks in one piece. */
+/* One part in so many of the capacity may lie scattered, so that chunks get one piece. */
 #define SCATTERED_PART 80
 
 /* How many extents a search for room looks at. */
 #define LOOKS 256
 
-/* When so many times what is wanted has been evicted as the policy says, and it still lies between
- * pinned chunks in too many places, others go that lie together. */
+/* When the policy's victims add up to so many times what is wanted, and the room still lies in too
+ * many places between pinned chunks, chunks that lie together are evicted instead. */
 #define PATIENCE 4
 
 uint32_t oap_room_free(oap_shard *shard, uint32_t number, oap_leftover *left) {

@@ -77,10 +77,9 @@ uint32_t oap_shard_slots_for(uint64_t capacity);
 
 void oap_shard_set_retired(oap_shard *shard, bool retired);
 
-/* Whether anything is reserved or pinned, from the slots' words: a pin is there with the exchange
- * that takes it, while the counters learn of it later. Or whether memory is being given back to the
- * system. Walks all slots. Misses nothing that lasts through the call; what comes and goes
- * meanwhile may be missed. */
+/* Tells whether anything is reserved or pinned, or memory is being given back to the system. Reads
+ * the words of all slots: the exchange that takes a pin changes the word, while counters learn of
+ * it later. Finds all that lasts through the call; what comes and goes meanwhile may be missed. */
 bool oap_shard_is_busy(oap_shard *shard);
 
 /* Appends the published chunks after the first count ones; returns the new count. */

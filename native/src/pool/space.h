@@ -3,9 +3,9 @@
  * descriptions lie in a table of their own, apart from the data.
  *
  * The shard's part is a row of regions, none of which crosses a window's end. Extents tile each
- * region without gaps. A region has a limit, which moves when the pool is resized: what lies above
- * it is away, or belongs to a chunk that was there before and will be away when that goes.
- * Neighbours that are both free or both away are always joined. Free extents hang in bins
+ * region without gaps. A region has a limit, which moves when the pool is resized. An extent above
+ * it is away, or belongs to a chunk that was there before and becomes away when that chunk goes.
+ * Neighbours that are both free or both away are always joined. Free extents stand in bins
  * by size, sixteen bins to a power of two, with a bitmap over the bins (the two-level segregated
  * fit of Masmano et al., 2004, here with a best-fit search in the bin and up to OAP_MAX_PIECES
  * pieces per request).
@@ -67,10 +67,10 @@ void oap_space_limit(oap_space *space, uint32_t region, uint64_t limit);
 uint32_t oap_space_allocate(oap_space *space, uint32_t owner, uint64_t units, uint32_t most_pieces,
                             uint32_t extents[OAP_MAX_PIECES]);
 
-/* Gives an extent back, of a region with that limit, and joins it with its neighbours; returns the
- * free extent that it, or what of it lies below the limit, is now part of; 0: none. *away gets the
- * extent that the rest is now part of, or 0. Extents that were joined into others have no units any
- * more. */
+/* Frees an extent of a region with that limit and joins it with its neighbours. Returns the free
+ * extent that the part below the limit now belongs to; 0: there is no such part. *away gets the
+ * extent that the part above the limit now belongs to, or 0. Extents that were joined into others
+ * have no units any more. */
 uint32_t oap_space_free(oap_space *space, uint32_t extent, uint64_t limit, uint32_t *away);
 
 /* Units in extents that belong to chunks. */

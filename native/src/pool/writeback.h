@@ -1,12 +1,11 @@
 /*
- * The watch over pools in files on disks. What is written to such a pool goes to the disk later, by
- * the kernel; if that fails, the pages show what the disk held before as soon as they have left the
- * page cache, and nothing else tells. So a thread asks for failures ten times a second, on overlays
- * once a second. After the first one the pool drops what it holds and takes no more.
+ * The watch over pools in files on disks. The kernel writes such a pool to the disk later. If that
+ * fails, pages that have left the page cache read as what the disk held before, without an error.
+ * So a thread asks for failures ten times a second, on overlays once a second. After the first
+ * failure the pool drops all chunks and takes no more.
  *
- * What is read within that time, of pages that the kernel dropped and read again, may be wrong; so
- * may a chunk that is pinned longer. Asking with each hit would not end that, for the failure may
- * come after it.
+ * Until then, pages that the kernel dropped and read again may be wrong, and so may a chunk that is
+ * pinned longer. Asking at each hit would not change that: the failure may come after the hit.
  */
 #ifndef OAP_WRITEBACK_H
 #define OAP_WRITEBACK_H

@@ -1,12 +1,12 @@
 /*
- * Zones are encoded as they come; only the choice whether the chunk has a dictionary waits.
+ * Encodes zones as they come, and chooses later whether the chunk has a dictionary.
  *
- * A zone that would be large otherwise gets dictionary codes first and keeps them, unpacked, until
- * it is known what the dictionary costs: after TRIAL_ZONES such zones, or EARLY_ZONES when it costs
- * half as much again as none, when it is full, or at the end. Then either the codes are packed, and
- * a full dictionary still serves later zones that have no new value; or the dictionary is given up
- * and its zones are encoded from what their codes stand for. So nothing is kept but packed zones, a
- * few unpacked codes and the dictionary.
+ * A zone that would be large without a dictionary gets codes first. They stay unpacked until it is
+ * known what the dictionary costs: after TRIAL_ZONES such zones, after EARLY_ZONES when it costs
+ * half as much again as none, when it is full, or at the end. If the dictionary is kept, the codes
+ * are packed, and later zones use it too, also when it is full and they have no new value. If it is
+ * given up, its zones are encoded from the values of their codes. So memory holds only packed
+ * zones, a few unpacked codes and the dictionary.
  */
 #include "vector_encoder.h"
 

@@ -235,7 +235,7 @@ static int learn_entries(oap_vector_encoder *e, const uint32_t *ids, bool has_nu
   return 0;
 }
 
-/* Encodes the last zone, whose rows are there; what null rows have is anything. */
+/* Encodes the last zone, whose rows are loaded. Values at null rows are unspecified. */
 static int end_zone(oap_vector_encoder *e) {
   vector_zone *head = &e->zones[e->zone_count - 1].head;
   const uint32_t *ids = e->next_ids;
