@@ -1,8 +1,8 @@
 package io.oap.cache.pool;
 
 /**
- * The C functions of native/include/oap_capacity_model.h, as native/src/jni
- * registers them. A column chunk travels as three longs, the third holding row group and column.
+ * The C functions of native/include/oap_capacity_model.h, as native/src/jni registers them. A
+ * column chunk travels as three longs, the third holding row group and column.
  */
 final class NativeCapacityModel {
 

@@ -3,9 +3,9 @@ package io.oap.cache.pool;
 import java.nio.ByteBuffer;
 
 /**
- * The C functions of native/include/oap_pool.h, as native/src/jni registers them. Results are
- * 0 or a negative error number; a key travels as four longs, the third holding row group and
- * column; {@code out} is the address of {@link ChunkStruct}.
+ * The C functions of native/include/oap_pool.h, as native/src/jni registers them. Results are 0 or
+ * a negative error number; a key travels as four longs, the third holding row group and column;
+ * {@code out} is the address of {@link ChunkStruct}.
  */
 final class NativePool {
 

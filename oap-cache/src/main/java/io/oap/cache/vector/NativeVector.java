@@ -4,9 +4,9 @@ import java.lang.ref.Cleaner;
 import java.nio.ByteBuffer;
 
 /**
- * The C functions of native/include/oap_vector.h, as native/src/jni registers them.
- * Results are those of the C functions or a negative error number; addresses and native objects are
- * longs; pieces are address and length in turn.
+ * The C functions of native/include/oap_vector.h, as native/src/jni registers them. Results are
+ * those of the C functions or a negative error number; addresses and native objects are longs;
+ * pieces are address and length in turn.
  */
 final class NativeVector {
 

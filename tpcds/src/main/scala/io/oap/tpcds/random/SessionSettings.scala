@@ -11,11 +11,16 @@ object SessionSettings {
     "parquet.hadoop.vectored.io.enabled" -> "false"
   )
 
+  /** Reads by Parquet's own row reader, which shares no decoder with Spark's vectorized one. */
+  val RowReader: Seq[(String, String)] =
+    (Safe.toMap + ("spark.sql.parquet.enableVectorizedReader" -> "false")).toSeq
+
   /** A value for each of them, so that a session keeps none of the query before. */
   def of(choices: Choices): Seq[(String, String)] = {
     def share(percent: Int): String = choices.chance(percent).toString
+    val adaptive = share(60)
     Seq(
-      "spark.sql.adaptive.enabled" -> share(60),
+      "spark.sql.adaptive.enabled" -> adaptive,
       "spark.sql.ansi.enabled" -> share(50),
       "spark.sql.codegen.wholeStage" -> share(35),
       "spark.sql.codegen.factoryMode" -> choices.oneOf("FALLBACK", "FALLBACK", "NO_CODEGEN"),
@@ -39,7 +44,10 @@ object SessionSettings {
       "spark.sql.optimizer.runtime.bloomFilter.enabled" -> share(60),
       "spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold" ->
         choices.oneOf("1b", "10g"),
-      "spark.sql.optimizer.dynamicPartitionPruning.reuseBroadcastOnly" -> share(70),
+      // Adaptive, Spark alone may plan a subquery that shares a scan with the plan around it, and
+      // the two wait for each other for ever.
+      "spark.sql.optimizer.dynamicPartitionPruning.reuseBroadcastOnly" ->
+        Seq(share(70), adaptive).max,
       "spark.sql.exchange.reuse" -> share(85),
       "spark.sql.cbo.enabled" -> share(20),
       "spark.oap.cache.representation" -> choices.oneOf("auto", "auto", "encoded", "vector")

@@ -66,7 +66,7 @@ final class StarRun(
   private def unsafeSetting(worker: Worker, query: Query, cached: Outcome): Option[String] = {
     val had = query.settings.toMap ++ overrides
     val single = SessionSettings.Safe.filter { case (key, safe) => had(key) != safe }.map(Seq(_))
-    (single :+ SessionSettings.Safe).find { safe =>
+    (single :+ SessionSettings.Safe :+ SessionSettings.RowReader).find { safe =>
       Outcome.difference(
         worker.run(query, isAlone = true, overrides ++ safe).outcome,
         cached).isEmpty
