@@ -20,7 +20,7 @@ def parser():
         ("run", "run queries on several systems, round after round, and compare their times"),
         ("scenario", "the published comparison: two pools, sized by what the queries need"),
         ("matrix", "systems under pressure: in all combinations of memory, load and tenants"),
-        ("report", "one HTML page and a summary in Markdown, from the results of the others"),
+        ("report", "one HTML page and a summary in Markdown with pictures, from the results of the others"),
     ):
         command = commands.add_parser(
             name, help=words, description=words[0].upper() + words[1:] + ".", allow_abbrev=False,
@@ -29,7 +29,7 @@ def parser():
             add = command.add_argument
             add("results", nargs="+", metavar="RESULT", help="results, as --out of the others named them")
             add("--out", metavar="FOLDER", default="report",
-                help="where report.html and report.md go (default report)")  # fmt: skip
+                help="where report.html, report.md and its pictures go (default report)")  # fmt: skip
         else:
             jobs.add_options(command, name)
     return made

@@ -1,4 +1,4 @@
-"""The figures of the report, each as the text of an SVG element."""
+"""The pictures of the report, each as the text of an SVG file, which a page may also hold as an element."""
 
 import io
 import itertools
@@ -23,7 +23,7 @@ plt.rcParams.update({
     "axes.axisbelow": True,
     "grid.color": "#dddddd",
     "legend.frameon": False,
-    "svg.fonttype": "path",
+    "svg.fonttype": "none",
     "svg.hashsalt": "oap",
 })  # fmt: skip
 
@@ -40,6 +40,8 @@ def _svg(figure, what):
     plt.close(figure)
     text = out.getvalue()
     text = text[text.index("<svg"):]
+    # Results are kept in the tree: a hundredth of a point is finer than what can be seen.
+    text = re.sub(r"-?\d+\.\d{3,}", lambda found: f"{float(found.group()):.2f}".rstrip("0").rstrip("."), text)
     # As wide as the page allows, and named for those who hear it.
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
     text = re.sub(r'(<svg[^>]*?) width="([\d.]+)pt"', rf'\1 role="img" aria-label="{what}" '

@@ -1,10 +1,11 @@
-"""Writes report.html and report.md from results of dev/tpcds run, scenario and matrix."""
+"""Writes report.md, its pictures and report.html from results of dev/tpcds run, scenario and matrix."""
 
 import html
 import json
 import pathlib
 import statistics
 import sys
+import typing
 
 import applications
 import bars
@@ -34,9 +35,12 @@ def write(files, folder):
         print(f"error: {e}", file=sys.stderr)
         return 1
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "report.html").write_text(_page(results), encoding="utf-8")
-    (folder / "report.md").write_text(_markdown(results), encoding="utf-8")
-    print(f"{folder / 'report.html'}\n{folder / 'report.md'}")
+    parts = list(_parts(results))
+    for name, svg, _ in (part.what for part in parts if part.kind == "picture"):
+        (folder / name).write_text(svg, encoding="utf-8")
+    for name, text in (("report.html", _page(parts)), ("report.md", _markdown(parts))):
+        (folder / name).write_text(text, encoding="utf-8")
+        print(folder / name)
     return 0
 
 
@@ -193,7 +197,64 @@ def facts(result):
         yield key, value
 
 
-def _table(header, rows):
+class Part(typing.NamedTuple):
+    """A piece of the report, which the page and the summary each write in their own way."""
+
+    kind: str
+    what: typing.Any
+    # Whether the page has it and the summary does not.
+    only_page: bool = False
+
+
+def _parts(results):
+    judged = bars.judge(results)
+    yield Part("h1", "OAP: the scale test")
+    yield Part("text", bars.summary(results, judged))
+    if judged:
+        yield Part("h2", "What was to be reached")
+        yield Part("table", (bars.HEADER, judged))
+    scaling = plots.scaling([r for r in results if not r["plan"].get("matrix")])
+    yield from _picture("scaling", scaling, "Time of a round by the size of the pool.")
+    names = [bars.called(result["plan"]).replace(" ", "-") for result in results]
+    for i, (result, name) in enumerate(zip(results, names)):
+        before = names[:i].count(name)
+        yield from _of_result(result, f"{name}-{before + 1}" if before else name)
+
+
+def _of_result(result, name):
+    yield Part("h2", title(result))
+    yield Part("text", how(result))
+    is_matrix = bool(result["plan"].get("matrix"))
+    if result["times"] and is_matrix:
+        yield from _picture(f"{name}-cells", plots.cells(result),
+                            "Time of a round, mean and 95 % interval, by queries in flight per core.")
+    elif result["times"]:
+        yield from _picture(f"{name}-rounds", plots.rounds(result), "Time of a round by system.")
+    for heading, header, rows in tables(result):
+        # As many lines as all else together.
+        by_query = heading == "By query"
+        yield Part("h3", heading, by_query)
+        yield Part("table", (header, rows), by_query)
+        said = note(result, heading)
+        if said:
+            yield Part("text", said, by_query)
+        if by_query:
+            yield from _picture(f"{name}-queries", plots.queries(result), "Mean time of each query, 95 % intervals.")
+    if not is_matrix:
+        yield from _picture(f"{name}-hits", plots.hits(result),
+                            "What share of the bytes came from the pool, round by round.")
+        yield from _picture(f"{name}-bandwidth", plots.bandwidth(result), "What was read from files and from the pool.")
+    yield Part("h3", "Commands")
+    yield Part("code", result["commands"])
+    yield Part("facts", list(facts(result)))
+
+
+def _picture(name, svg, caption):
+    if svg:
+        yield Part("picture", (f"{name}.svg", svg, caption))
+
+
+def _html_table(header, rows):
     cell = html.escape
     rows = list(rows)
     # A column of words is set to the left, one of numbers to the right.
@@ -206,53 +267,26 @@ def _table(header, rows):
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _paragraph(text):
-    return [f"<p>{html.escape(text)}</p>"] if text else []
+def _html(part):
+    kind, what, _ = part
+    if kind == "table":
+        return _html_table(*what)
+    if kind == "picture":
+        return f"<figure>{what[1]}<figcaption>{html.escape(what[2])}</figcaption></figure>"
+    if kind == "code":
+        return f"<pre>{html.escape(chr(10).join(what))}</pre>"
+    if kind == "facts":
+        return f"<details><summary>{FACTS}</summary>{_html_table(['', ''], what)}</details>"
+    tag = "p" if kind == "text" else kind
+    return f"<{tag}>{html.escape(what)}</{tag}>"
 
 
-def _figure(svg, caption):
-    return f"<figure>{svg}<figcaption>{html.escape(caption)}</figcaption></figure>" if svg else ""
-
-
-def _section(result):
-    parts = [f"<h2>{html.escape(title(result))}</h2>", f"<p>{html.escape(how(result))}</p>"]
-    is_matrix = bool(result["plan"].get("matrix"))
-    if result["times"] and is_matrix:
-        parts.append(_figure(plots.cells(result),
-                             "Time of a round, mean and 95 % interval, by queries in flight per core."))
-    elif result["times"]:
-        parts.append(_figure(plots.rounds(result), "Time of a round by system."))
-    for heading, header, rows in tables(result):
-        parts += [f"<h3>{heading}</h3>", _table(header, rows), *_paragraph(note(result, heading))]
-        if heading == "By query":
-            parts.append(_figure(plots.queries(result), "Mean time of each query, 95 % intervals."))
-    if not is_matrix:
-        parts += [
-            _figure(plots.hits(result), "What share of the bytes came from the pool, round by round."),
-            _figure(plots.bandwidth(result), "What was read from files and from the pool.")]
-    parts += [
-        "<h3>Commands</h3>",
-        f"<pre>{html.escape(chr(10).join(result['commands']))}</pre>",
-        f"<details><summary>{FACTS}</summary>",
-        _table(["", ""], facts(result)),
-        "</details>",
-    ]
-    return "\n".join(parts)
-
-
-def _page(results):
-    judged = bars.judge(results)
-    parts = ["<h1>OAP: the scale test</h1>", f"<p>{html.escape(bars.summary(results, judged))}</p>"]
-    if judged:
-        parts += ["<h2>What was to be reached</h2>", _table(bars.HEADER, judged)]
-    pools = [r for r in results if not r["plan"].get("matrix")]
-    parts.append(_figure(plots.scaling(pools), "Time of a round by the size of the pool."))
-    parts += [_section(result) for result in results]
+def _page(parts):
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>OAP: the scale test</title><style>{STYLE}</style></head>\n<body>\n"
-        + "\n".join(parts) + "\n</body></html>\n")  # fmt: skip
+        + "\n".join(map(_html, parts)) + "\n</body></html>\n")  # fmt: skip
 
 
 def _markdown_table(header, rows):
@@ -261,17 +295,18 @@ def _markdown_table(header, rows):
                      for line in lines)
 
 
-def _markdown(results):
-    judged = bars.judge(results)
-    parts = ["# OAP: the scale test", bars.summary(results, judged)]
-    if judged:
-        parts += ["## What was to be reached", _markdown_table(bars.HEADER, judged)]
-    for result in results:
-        parts += [f"## {title(result)}", how(result)]
-        for heading, header, rows in tables(result):
-            if heading != "By query":
-                said = note(result, heading)
-                parts += [f"### {heading}", _markdown_table(header, rows), *([said] if said else [])]
-        parts += ["### Commands", "\n".join(f"    {c}" for c in result["commands"])]
-        parts += [f"### {FACTS}", "\n".join(f"- {key}: {value}" for key, value in facts(result))]
-    return "\n\n".join(parts) + "\n"
+def _markdown_part(part):
+    kind, what, _ = part
+    if kind == "table":
+        return _markdown_table(*what)
+    if kind == "picture":
+        return f"![{what[2]}]({what[0]})"
+    if kind == "code":
+        return "\n".join(f"    {line}" for line in what)
+    if kind == "facts":
+        return "\n\n".join([f"### {FACTS}", "\n".join(f"- {key}: {value}" for key, value in what)])
+    return "#" * int(kind[1]) + f" {what}" if kind[0] == "h" else what
+
+
+def _markdown(parts):
+    return "\n\n".join(_markdown_part(part) for part in parts if not part.only_page) + "\n"

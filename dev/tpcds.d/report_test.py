@@ -9,6 +9,7 @@ import re
 import tempfile
 import unittest
 import unittest.mock
+import xml.dom.minidom
 
 import bars
 import plots
@@ -73,8 +74,21 @@ class Pages(unittest.TestCase):
                 self.assertEqual(report.write(files, folder / "new" / "out"), 0)
             page, summary = said.getvalue().split()
             self.assertEqual(pathlib.Path(page), folder / "new" / "out" / "report.html")
+            self.pictures = {file.name: file.read_text(encoding="utf-8")
+                             for file in pathlib.Path(page).parent.glob("*.svg")}
             return (Page(pathlib.Path(page).read_text(encoding="utf-8")),
                     pathlib.Path(summary).read_text(encoding="utf-8"))
+
+    def test_the_summary_shows_pictures_that_lie_beside_it(self):
+        _, summary = self.written(result("fit-none"), result("fit-none"), small_matrix())
+        shown = re.findall(r"^!\[.+\]\((.+)\)$", summary, re.MULTILINE)
+        self.assertEqual(sorted(shown), sorted(self.pictures))
+        self.assertIn("memory-matrix-cells.svg", shown)
+        # Two of one name do not write over each other.
+        self.assertLessEqual({"fit-none-rounds.svg", "fit-none-2-rounds.svg"}, set(shown))
+        for name, svg in self.pictures.items():
+            xml.dom.minidom.parseString(svg)
+            self.assertNotRegex(svg, r"\.\d{3}", name)
 
     def test_a_page_needs_nothing_else(self):
         page, _ = self.written(result("fit-none"), small_matrix())
