@@ -8,7 +8,7 @@ import math
 import random
 import statistics
 
-from rounds import counts, number_of
+from rounds import number_of
 
 HEADING = "Applications"
 HEADER = ["system", "rounds of each", "mean time of a round in each", "largest over smallest",
@@ -26,7 +26,7 @@ def seconds(result, system):
     that was interrupted and continued had two."""
     found = {}
     for r in result["rounds"]:
-        if r["system"] == system["name"] and counts(r):
+        if r["system"] == system["name"] and r["counts"]:
             found.setdefault((r["repeat"], r["process"]), []).append(r["seconds"])
     return list(found.values())
 

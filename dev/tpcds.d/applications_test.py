@@ -75,7 +75,7 @@ class Rows(unittest.TestCase):
 
     def test_rounds_that_failed_do_not_count(self):
         made = measured(self.FIRST, self.SECOND)
-        made["rounds"][-1]["queries"][0]["error"] = "lost"
+        made["rounds"][-1]["counts"] = False
         self.assertEqual(applications.rows(made)[0][1], "5, 4")
 
     def test_a_repeat_that_was_continued_had_two_applications(self):

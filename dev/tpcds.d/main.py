@@ -8,6 +8,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "dev" / "lib"))
 
 import jobs
+import options
 
 
 def parser():
@@ -31,7 +32,7 @@ def parser():
             add("--out", metavar="FOLDER", default="report",
                 help="where report.html, report.md and its pictures go (default report)")  # fmt: skip
         else:
-            jobs.add_options(command, name)
+            options.add_options(command, name)
     return made
 
 

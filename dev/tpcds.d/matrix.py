@@ -2,7 +2,7 @@
 
 import statistics
 
-from rounds import counts, hit_share, jain, mean, slowest_over_mean
+from rounds import hit_share, mean
 
 
 def panels(result):
@@ -60,7 +60,7 @@ def tables(result):
                     verdicts.append([*_place(cell, panel), f"{names[i]} against {names[j]}",
                                      found["verdict"]])
         for name, system in zip(names, here):
-            records = [r for r in result["rounds"] if r["system"] == system["name"] and counts(r)]
+            records = [r for r in result["rounds"] if r["system"] == system["name"] and r["counts"]]
             if records:
                 times.append([*_place(cell, panel), name, *_times(result, system, records)])
                 fairness.append([*_place(cell, panel), name, *_fairness(records)])
@@ -81,8 +81,8 @@ def _times(result, system, records):
 def _fairness(records):
     if len({q["tenant"] for q in records[0]["queries"]}) == 1:
         return ["one tenant", "", "", ""]
-    slowest = [slowest_over_mean(r) for r in records]
-    index = [jain(r) for r in records]
+    slowest = [r["slowestOverMean"] for r in records]
+    index = [r["jain"] for r in records]
     return [f"{statistics.median(slowest):.2f}", f"{max(slowest):.2f}",
             f"{statistics.median(index):.3f}", f"{min(index):.3f}"]  # fmt: skip
 

@@ -11,7 +11,7 @@ matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402
 
 from matrix import panels, share, system_at  # noqa: E402
-from rounds import counts, hit_share  # noqa: E402
+from rounds import hit_share  # noqa: E402
 
 # Told apart also by those who do not see all colours (Okabe and Ito).
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -64,7 +64,7 @@ def rounds(result):
     axes.barh(at, [t["mean"] for t in times], xerr=_errors(times), height=0.6, capsize=4,
               color=[colour[t["system"]] for t in times], alpha=0.75)
     for y, t in zip(at, times):
-        single = [r["seconds"] for r in result["rounds"] if r["system"] == t["system"] and counts(r)]
+        single = [r["seconds"] for r in result["rounds"] if r["system"] == t["system"] and r["counts"]]
         axes.plot(single, [y] * len(single), "|", color="black", markersize=9, alpha=0.6)
     axes.set_yticks(at, [t["system"] for t in times])
     axes.invert_yaxis()

@@ -8,10 +8,10 @@ import sys
 import typing
 
 import applications
-import bars
 import matrix
 import plots
-from rounds import counts, hit_share, mean, number_of, slowest_over_mean
+import summary
+from rounds import hit_share, mean, number_of
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
@@ -24,6 +24,8 @@ pre { background: #f5f5f5; padding: .7rem; overflow-x: auto; white-space: pre-wr
 figure { margin: 1.5rem 0 } figcaption { font-size: .9rem; color: #555 }
 """
 FACTS = "Machine, versions, configuration"
+BARS = {"scenario": "scenario", "what": "what", "bar": "bar", "measured": "measured (95 % interval)",
+        "verdict": "verdict"}
 MARKS = {"holds": "yes", "does not hold": "no"}
 
 
@@ -47,9 +49,9 @@ def write(files, folder):
 def _read(file):
     try:
         result = json.loads(pathlib.Path(file).read_text(encoding="utf-8"))
-        result["plan"]["systems"], result["times"], result["rounds"]
+        result["plan"]["systems"], result["times"], result["rounds"], result["bars"]
     except (ValueError, KeyError, TypeError):
-        raise ValueError(f"{file} is no result of dev/tpcds run, scenario or matrix") from None
+        raise ValueError(f"{file} is no result of dev/tpcds run, scenario or matrix, or of another version") from None
     # What is not a number is written as text, since JSON has no other way.
     for numbers in [*result["times"], *(c["times"] for c in result["comparisons"])]:
         for key in ("low", "high", "pValue"):
@@ -60,7 +62,7 @@ def _read(file):
 
 def title(result):
     plan = result["plan"]
-    name = {"run": "Systems compared"}.get(bars.called(plan), bars.called(plan))
+    name = {"run": "Systems compared"}.get(summary.called(plan), summary.called(plan))
     return f"{name}: scale {plan['scale']:g}, {_storage(plan)} storage"
 
 
@@ -91,12 +93,16 @@ def how(result):
         dropped = {r["pageCache"] for r in result["rounds"]} == {"dropped"}
         storage = (f"The kernel limits the disk of the data to {_storage(plan).split()[-2]} MB/s. The page "
                    f"cache was {'' if dropped else 'NOT '}emptied of the data before each round. ")
+    data = f"Data: {result['circumstances']['options'].get('layout', '')}."
+    if plan["state"] == "in turn":
+        return (f"{what}The systems take turns in one application, query by query, after a run of each query to warm "
+                f"up; {number_of(plan['rounds'], 'round')} to measure. {storage}{data}")
     return (
         f"{what}Rounds are {plan['state']}: each application has {number_of(plan['warmUps'], 'round')} to warm "
         f"up and {number_of(plan['rounds'], 'round')} to measure; each system has "
         f"{number_of(plan['repeats'], 'application')}, in random order (seed {plan['seed']}). "
         + storage
-        + f"Data: {result['circumstances']['options'].get('layout', '')}.")
+        + data)
 
 
 def _by_whom(plan, tenants):
@@ -143,12 +149,12 @@ def _compared(result, heading):
 
 def note(result, heading):
     """What has to be known about the table with this heading, in sentences; mostly nothing."""
-    return applications.NOTE if heading == applications.HEADING else bars.by_chance(_compared(result, heading))
+    return applications.NOTE if heading == applications.HEADING else summary.by_chance(_compared(result, heading))
 
 
 def _sweeps(result, system):
     """The scans of a whole table between the queries, and what they left to the queries."""
-    records = [r for r in result["rounds"] if r["system"] == system["name"] and counts(r)]
+    records = [r for r in result["rounds"] if r["system"] == system["name"] and r["counts"]]
     scans = [q for r in records for q in r.get("sweeps", [])]
     if not scans:
         return None
@@ -168,7 +174,7 @@ def _pool(result, system):
 
 
 def _row(result, system):
-    records = [r for r in result["rounds"] if r["system"] == system["name"] and counts(r)]
+    records = [r for r in result["rounds"] if r["system"] == system["name"] and r["counts"]]
     pool = _pool(result, system) if system["kind"] == "oap" else ""
     if system["medium"]:
         pool += f", MODEL of {system['medium']}"
@@ -179,7 +185,7 @@ def _row(result, system):
     time = next(t for t in result["times"] if t["what"] == "round" and t["system"] == system["name"])
     shares = [s for s in map(hit_share, records) if s is not None]
     share = f"{100 * statistics.median(shares):.1f} %" if shares else ""
-    slowest = statistics.median(slowest_over_mean(r) for r in records)
+    slowest = statistics.median(r["slowestOverMean"] for r in records)
     return [system["name"], pool, str(time["runs"]), f"{time['median']:.2f} s",
             mean(time), share,
             f"{statistics.median(r['heldBytes'] for r in records) / 1e6:,.0f} MB",
@@ -207,15 +213,15 @@ class Part(typing.NamedTuple):
 
 
 def _parts(results):
-    judged = bars.judge(results)
     yield Part("h1", "OAP: the scale test")
-    yield Part("text", bars.summary(results, judged))
+    yield Part("text", summary.summary(results))
+    judged = [[bar[key] for key in BARS] for result in results for bar in result["bars"]]
     if judged:
         yield Part("h2", "What was to be reached")
-        yield Part("table", (bars.HEADER, judged))
+        yield Part("table", (list(BARS.values()), judged))
     scaling = plots.scaling([r for r in results if not r["plan"].get("matrix")])
     yield from _picture("scaling", scaling, "Time of a round by the size of the pool.")
-    names = [bars.called(result["plan"]).replace(" ", "-") for result in results]
+    names = [summary.called(result["plan"]).replace(" ", "-") for result in results]
     for i, (result, name) in enumerate(zip(results, names)):
         before = names[:i].count(name)
         yield from _of_result(result, f"{name}-{before + 1}" if before else name)

@@ -11,9 +11,9 @@ import unittest
 import unittest.mock
 import xml.dom.minidom
 
-import bars
 import plots
 import report
+import summary as sentences
 from made_results import compared, result, small_matrix
 
 
@@ -106,9 +106,11 @@ class Pages(unittest.TestCase):
         lru = compared("small-lru", "small", 2, 1.8, 2.2, verdict="twice as fast")
         model = compared("small-lru", "large-lru", 1, 0.9, 1.1, what="q52", verdict="of one query")
         made = result("fit-none", ("small-lru", "small"), [lru, model])
+        made["bars"] = [{"scenario": "fit-none", "what": "a policy", "bar": "at least 1.66 x",
+                         "measured": "2.00 x (1.80 to 2.20)", "verdict": "holds"}]
         page, summary = self.written(made)
         for text in (page.words, summary):
-            for said in ("fit-none: scale 10, hdd storage", bars.summary([made], bars.judge([made])),
+            for said in ("fit-none: scale 10, hdd storage", sentences.summary([made]),
                          "2.00 x (1.80 to 2.20)", "twice as fast", made["commands"][0], "slowed to 4 MB/s",
                          "5 rounds to measure; each system has 2 applications", "Linux x"):
                 self.assertIn(said, text)
@@ -136,6 +138,11 @@ class Pages(unittest.TestCase):
         dealt["systems"][1]["tenants"] = 9
         self.assertIn("one after the other or by 9 tenants at once, to whom they are dealt out.",
                       report.how(dealt))
+
+    def test_systems_of_the_quickstart_take_turns(self):
+        said = report.how(result(state="in turn", storage="local"))
+        self.assertIn("take turns in one application, query by query", said)
+        self.assertNotIn("random order", said)
 
     def test_results_of_dev_tpcds_run_and_of_a_matrix(self):
         page, summary = self.written(result(systems=("spark", "oap")), small_matrix())
@@ -220,7 +227,7 @@ class Pages(unittest.TestCase):
         made = result(systems=("small",))
         for one in made["rounds"]:
             for q in one["queries"] if one["repeat"] == 1 else []:
-                q["fromFile"] = 3
+                q["scan"]["bytesFromFile"] = 3
         (_, _, rows), *_ = report.tables(made)
         self.assertEqual(rows[0][5], "62.5 %")
 
@@ -241,7 +248,7 @@ class Plots(unittest.TestCase):
         made = result(systems=("spark",))
         for one in made["rounds"]:
             for q in one["queries"]:
-                q.update(fromPool=0, fromFile=0)
+                q["scan"] = {}
         self.assertIsNone(plots.hits(made))
 
     def test_no_samples_no_bandwidth(self):

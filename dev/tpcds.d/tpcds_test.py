@@ -10,12 +10,11 @@ import time
 import unittest
 
 import main  # puts dev/lib on the path
-import bars
 import device
 import jobs
 import matrix
 import rounds
-from made_results import query, small_matrix
+from made_results import small_matrix
 
 
 def told(*words):
@@ -205,17 +204,6 @@ class Devices(unittest.TestCase):
         self.assertFalse(limit.group.exists())
 
 
-class Fairness(unittest.TestCase):
-    def test_pauses_do_not_count(self):
-        record = {"queries": [query(0, 0, 1), query(0, 50, 1), query(1, 0, 2), query(1, 2, 2)]}
-        self.assertAlmostEqual(rounds.slowest_over_mean(record), 4 / 3)
-        # Speeds one half and one quarter.
-        self.assertAlmostEqual(rounds.jain(record), 0.75 ** 2 / (2 * 0.3125))
-
-    def test_one_tenant_is_served_fairly(self):
-        self.assertEqual(rounds.jain({"queries": [query(0, 0, 3)]}), 1)
-
-
 class Matrices(unittest.TestCase):
     def test_panels_are_of_one_memory_with_rising_load(self):
         found = matrix.panels(small_matrix())
@@ -240,9 +228,6 @@ class Matrices(unittest.TestCase):
         self.assertEqual(rounds.mean({"mean": 2, "low": float("nan"), "high": float("nan")}), "2.00 s")
         self.assertEqual(fairness[0][-4:], ["one tenant", "", "", ""])
         self.assertEqual(fairness[-1][-4:-2], ["1.33", "1.33"])
-
-    def test_no_bar_is_judged_by_a_matrix(self):
-        self.assertEqual(bars.judge([small_matrix()]), [])
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.sql.{Row, SparkSession}
 
+import io.oap.tpcds.result.{QueryRun, TextTable}
 import io.oap.tpcds.storage.StorageClass
 
 /**
@@ -65,7 +66,7 @@ object Compare {
       val said = if (v.isGood) v.verdict else "DIFFERENT"
       Seq(v.query, v.layout, v.rows.toString, v.hitsCold.toString, v.hitsWarm.toString, said)
     }
-    Report.align(header +: lines)
+    TextTable.align(header +: lines)
   }
 
   /**
@@ -81,8 +82,6 @@ object Compare {
       hitsWarm: Long,
       isGood: Boolean,
       verdict: String)
-
-  private final case class Outcome(rows: Seq[Row], scan: Map[String, Long])
 
   /** One query, run by Spark alone and twice with the extension. */
   private final class Comparison(systems: Systems, query: String, layout: String) {
@@ -103,25 +102,23 @@ object Compare {
     }
 
     private def compared(): Verdict = {
-      val expected = run(systems.sparkAlone)
+      val (expected, _) = run(systems.sparkAlone)
       val actual = Seq.fill(2)(run(systems.oap))
       val difference =
-        actual.flatMap(a => RowComparison.difference(expected.rows, a.rows)).headOption
+        actual.flatMap { case (rows, _) => RowComparison.difference(expected, rows) }.headOption
       val (isGood, said) = difference match {
-        case None if actual.exists(_.scan.isEmpty) => (false, "the extension served no scan")
+        case None if actual.exists(_._2.scan.isEmpty) => (false, "the extension served no scan")
         case None => (true, "same")
-        case Some(_) if onlyTiesDiffer(actual.flatMap(_.rows)) => (true, "same, LIMIT cuts ties")
+        case Some(_) if onlyTiesDiffer(actual.flatMap(_._1)) => (true, "same, LIMIT cuts ties")
         case Some(what) => (false, what)
       }
-      val hits = actual.map(_.scan.getOrElse("chunksHit", 0L))
-      Verdict(query, layout, expected.rows.length, hits(0), hits(1), isGood, said)
+      val hits = actual.map(_._2.metric("chunksHit"))
+      Verdict(query, layout, expected.length, hits(0), hits(1), isGood, said)
     }
 
-    private def run(session: SparkSession): Outcome = {
+    private def run(session: SparkSession): (Seq[Row], QueryRun) = {
       side = if (session eq systems.oap) "OAP" else "Spark alone"
-      val frame = session.sql(text)
-      val rows = frame.collect().toSeq
-      Outcome(rows, ScanMetrics.of(frame.queryExecution.executedPlan))
+      QueryRun.of(session, query, text)
     }
 
     /**

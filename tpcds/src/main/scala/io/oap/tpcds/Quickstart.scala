@@ -4,6 +4,7 @@ import java.nio.file.{Files, Path}
 
 import scala.jdk.CollectionConverters._
 
+import io.oap.tpcds.result.{Plan, Result}
 import io.oap.tpcds.storage.StorageClass
 
 /** The main job: nine TPC-DS queries three ways, their rows compared. Started by dev/quickstart. */
@@ -16,23 +17,26 @@ object Quickstart {
     try {
       val options = Options.parse(Options.Command.QUICKSTART, arguments.toSeq.asJava)
       val queries = Queries.named(options.queries.asScala.toSeq)
-      val report = measure(options, queries)
-      println(report.table)
+      val result = measure(options, queries)
+      println(new QuickstartTable(result).text)
       val file = Path.of(options.report).toAbsolutePath
-      Files.writeString(file, report.json)
+      Files.writeString(file, Json.write(result))
       println(s"report: $file")
-      report.queries.foreach { query =>
-        query.differences.foreach(difference => println(s"${query.query} DIFFERS, $difference"))
-      }
-      println(if (report.allRowsEqual) "All rows are the same." else "ROWS DIFFER.")
-      if (report.allRowsEqual) 0 else 1
+      val differences = for {
+        round <- result.rounds
+        run <- round.queries if run.difference.nonEmpty
+        side = if (round.number > 0) round.system else "warm-up"
+      } yield s"${run.query} DIFFERS, $side: ${run.difference}"
+      differences.foreach(println(_))
+      println(if (differences.isEmpty) "All rows are the same." else "ROWS DIFFER.")
+      if (differences.isEmpty) 0 else 1
     } catch {
       case e: Options.Rejected =>
         System.err.println(e.getMessage)
         2
     }
 
-  private def measure(options: Options, queries: Seq[String]): Report = {
+  private def measure(options: Options, queries: Seq[String]): Result = {
     val progress = Progress.ofTerminal()
     val systems = Systems.start()
     val data = new DataFolder(options.data, options.scale)
@@ -42,8 +46,40 @@ object Quickstart {
     for (session <- Seq(systems.sparkAlone, systems.oap)) {
       data.register(session, tables, options.partitioned, storage)
     }
-    val runs = new Measurement(systems, options.iterations, progress).of(queries)
+    val rounds = new Measurement(systems, options.iterations, progress).of(queries)
     progress.clear()
-    Report(Circumstances.now(systems.oap, options), runs)
+    val facts = Map[String, Any](
+      "poolSize" -> options.poolSize,
+      "layout" -> data.layout(systems.oap).words)
+    Result(
+      plan(options, queries),
+      Seq("dev/quickstart"),
+      Circumstances.now(systems.oap, facts, options.data),
+      neededBytes = 0,
+      Side.All.map(_.system),
+      rounds,
+      Nil,
+      Nil).summedUp
   }
+
+  private def plan(options: Options, queries: Seq[String]): Plan = Plan(
+    scenario = "",
+    data = options.data,
+    scale = options.scale,
+    queries = queries,
+    partitioned = options.partitioned,
+    storage = options.storage,
+    systems = Side.All.map(_.system),
+    state = "in turn",
+    warmUps = 1,
+    rounds = options.iterations,
+    repeats = 1,
+    tenants = 1,
+    deal = false,
+    sweep = None,
+    needed = 0,
+    representation = "",
+    matrix = None,
+    seed = 0
+  )
 }

@@ -43,17 +43,22 @@ class MeasurementSuite extends SparkContextSuite {
   }
 
   test("each query runs on all sides, with the same rows, and warm comes from the pool") {
-    val results = new Measurement(systems, 2, silent).of(queries)
-    assert(results.map(_.query) == queries)
-    for (result <- results) {
-      assert(result.differences.isEmpty)
-      assert(Side.All.map(side => result.of(side).length) == Seq(2, 2, 2))
-      assert(result.of(Side.SparkAlone).forall(run => run.scan.isEmpty && run.fileBytes > 0))
-      assert(result.of(Side.Cold).forall(_.scan("chunksMissed") > 0))
-      assert(result.of(Side.Warm).forall(_.scan("chunksHit") > 0))
-      assert(result.of(Side.Warm).forall(_.scan("chunksMissed") == 0))
-      assert(result.runs.forall(_.seconds > 0))
+    val rounds = new Measurement(systems, 2, silent).of(queries)
+    assert(rounds.map(_.number) == Seq(0, 0, 1, 1, 1, 2, 2, 2))
+    assert(rounds.take(2).map(_.system) == Seq("sparkAlone", "oapCold"))
+    assert(rounds.forall(_.queries.map(_.query) == queries))
+    assert(rounds.forall(_.differences.isEmpty))
+    def runs(side: Side) = {
+      val of = rounds.filter(r => r.counts && r.system == side.name)
+      assert(of.size == 2 && of.forall(r => r.seconds == r.queries.map(_.seconds).sum))
+      assert(of.forall(r => r.fileBytes == r.queries.flatMap(_.fileBytes).sum))
+      of.flatMap(_.queries)
     }
+    assert(runs(Side.SparkAlone).forall(run => run.scan.isEmpty && run.fileBytes.exists(_ > 0)))
+    assert(runs(Side.Cold).forall(_.metric("chunksMissed") > 0))
+    assert(runs(Side.Warm).forall(_.metric("chunksHit") > 0))
+    assert(runs(Side.Warm).forall(_.metric("chunksMissed") == 0))
+    assert(Side.All.flatMap(runs).forall(_.seconds > 0))
   }
 
   test("a result that differs is reported") {
@@ -61,8 +66,9 @@ class MeasurementSuite extends SparkContextSuite {
     systems.oap.sql("CREATE OR REPLACE TEMP VIEW store_sales AS " +
       "SELECT * FROM default.store_sales WHERE ss_item_sk % 2 = 0")
     try {
-      val result = new Measurement(systems, 1, silent).of(Seq("q52")).head
-      assert(result.differences.exists(_.startsWith("oapWarm")))
+      val rounds = new Measurement(systems, 1, silent).of(Seq("q52"))
+      assert(rounds.filter(_.differences.nonEmpty).map(r => (r.system, r.number)) ==
+        Seq(("oapCold", 0), ("oapCold", 1), ("oapWarm", 1)))
     } finally {
       systems.oap.sql("DROP VIEW store_sales")
     }
@@ -71,8 +77,9 @@ class MeasurementSuite extends SparkContextSuite {
   test("a query that the extension does not serve is reported") {
     systems.oap.conf.set("spark.oap.cache.enabled", "false")
     try {
-      val result = new Measurement(systems, 1, silent).of(Seq("q52")).head
-      assert(result.differences == Seq("the extension served none of the scans"))
+      val rounds = new Measurement(systems, 1, silent).of(Seq("q52"))
+      assert(rounds.flatMap(_.differences) ==
+        Seq("q52: the extension served none of the scans"))
     } finally {
       systems.oap.conf.unset("spark.oap.cache.enabled")
     }

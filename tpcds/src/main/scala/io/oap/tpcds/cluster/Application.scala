@@ -1,14 +1,13 @@
 package io.oap.tpcds.cluster
 
-import java.util.concurrent.TimeUnit
-
 import scala.concurrent.duration._
 
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.{Row, SparkSession}
 
 import io.oap.spark.CacheControl
-import io.oap.tpcds.{DataFolder, Progress, Queries, RowComparison, ScanMetrics, Systems}
+import io.oap.tpcds.{DataFolder, Progress, Queries, RowComparison, Systems}
+import io.oap.tpcds.result.{QueryRun, Round}
 import io.oap.tpcds.storage.StorageClass
 
 /**
@@ -71,20 +70,8 @@ final class Application(options: ClusterOptions, settings: Map[String, String])
   def run(query: String, expected: Seq[Row], placement: String): QueryRun = {
     val session = if (placement == Round.SparkAlone) sparkAlone else oap
     if (session eq oap) oap.conf.set("spark.oap.placement", placement)
-    val start = System.nanoTime()
-    val frame = session.sql(Queries.text(query))
-    val rows = frame.collect().toSeq
-    val seconds = (System.nanoTime() - start).toDouble / TimeUnit.SECONDS.toNanos(1)
-    val metrics = ScanMetrics.of(frame.queryExecution.executedPlan)
-    def metric(name: String): Long = metrics.getOrElse(name, 0L)
-    val difference = RowComparison.difference(expected, rows)
-    QueryRun(
-      query,
-      seconds,
-      metric("bytesFromPool"),
-      metric("bytesFromFile"),
-      metric("tasksElsewhere"),
-      difference)
+    val (rows, run) = QueryRun.of(session, query)
+    run.copy(difference = RowComparison.difference(expected, rows).getOrElse(""))
   }
 
   /** Runs all queries once, on tables of which each query reads something. */

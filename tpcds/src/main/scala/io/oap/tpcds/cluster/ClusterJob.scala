@@ -1,5 +1,7 @@
 package io.oap.tpcds.cluster
 
+import io.oap.tpcds.result.Bars
+
 /** The job behind the measurements of dev/cluster. */
 object ClusterJob {
 

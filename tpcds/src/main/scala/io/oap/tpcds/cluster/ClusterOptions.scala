@@ -12,7 +12,7 @@ import io.oap.tpcds.Json
  * @param storage name of a storage class
  * @param hdfs URL of the file system that the data is to be copied to and read from; empty: none
  * @param rounds how often all queries run
- * @param placements values of spark.oap.placement that are compared, and [[Round.SparkAlone]]
+ * @param placements values of spark.oap.placement that are compared, and [[io.oap.tpcds.result.Round.SparkAlone]]
  * @param pool capacity of each pool in Spark's notation; empty: it is measured what the queries
  *     need, and each pool gets `poolShare` of that
  * @param minutes how long failures are made

@@ -3,6 +3,8 @@ package io.oap.tpcds.cluster
 import scala.concurrent.{Await, ExecutionContext, Future}
 import scala.concurrent.duration._
 
+import io.oap.tpcds.result.{Bars, QueryRun, Round}
+
 /**
  * One executor is killed in the middle of a query. The query has to be right, only what that
  * executor held may be read again, and its successor may cost the others nothing.
@@ -22,7 +24,7 @@ final class ExecutorLoss(options: ClusterOptions) extends ClusterMeasurement {
       val warm = (1 to options.rounds).map(round).last
       val before = application.held()
       val (lost, lostBytes) = before.bytes.maxBy(_._2)
-      val query = warm.runs.maxBy(_.fromPool).query
+      val query = warm.queries.maxBy(_.fromPool).query
       say(s"kill -9 of executor $lost, which holds ${RoundTable.megabytes(lostBytes)}, in $query")
       val interrupted = lose(application, before.executors(lost).host, query, measured)
       say(s"$query then read ${RoundTable.megabytes(interrupted.fromFile)} from files")
@@ -31,16 +33,17 @@ final class ExecutorLoss(options: ClusterOptions) extends ClusterMeasurement {
       val later = Seq(round(options.rounds + 2), round(options.rounds + 3))
       val after = application.held()
       say(RoundTable.ofHeld(Seq("before" -> before, "after" -> after)))
-      val differences = interrupted.difference.toSeq ++ (next +: later).flatMap(_.differences)
+      val differences =
+        Seq(interrupted.difference).filter(_.nonEmpty) ++ (next +: later).flatMap(_.differences)
       bars.none("rows that differ from Spark alone", differences)
       bars.atMost(
         "bytes the next round read more than the one before, in parts of what was lost",
         (next.fromFile - warm.fromFile).toDouble / lostBytes,
-        1.05)
+        Bars.ReadAgain)
       bars.atLeast(
         "% of bytes from the own pool, best of the two rounds after",
         100 * later.map(_.share).max,
-        98)
+        Bars.FromOwnPool)
       bars.atMost(
         "bytes that the other executors gave up",
         after.givenUpSince(before, lost).toDouble,

@@ -2,6 +2,8 @@ package io.oap.tpcds.cluster
 
 import org.apache.spark.sql.Row
 
+import io.oap.tpcds.result.MeasuredSystem
+
 /**
  * What all measurements need to know first.
  *
@@ -16,9 +18,8 @@ object Measured {
 
   /** Chunks stay as they stand in files: what is measured is where they lie, in a fixed size. */
   private def settings(pool: String): Seq[(String, String)] =
-    Seq("spark.oap.pool.size" -> pool, "spark.oap.cache.representation" -> "encoded")
+    Seq(MeasuredSystem.PoolSize -> pool, MeasuredSystem.Representation -> "encoded")
 
-  private val PoolUnit = 64L << 10
   // Memory is taken when it is first used, so that a large pool costs only what it holds.
   private val RoomForAll = "16g"
 
@@ -34,15 +35,11 @@ object Measured {
       val needed = application.held().neededBytes
       val pool =
         if (options.pool.nonEmpty) bytes(options.pool)
-        else fitting(needed, options.poolShare)
+        else MeasuredSystem.fitting(needed, options.poolShare)
       say(f"The queries need ${needed / 1e6}%.1f MB; the pool of each executor has " +
         f"${pool / 1e6}%.1f MB, ${pool.toDouble / needed}%.3f of that.")
       Measured(expected, pool)
     }
-
-  /** So many bytes, and no more than a pool's unit above. */
-  def fitting(needed: Long, share: Double): Long =
-    math.ceil(needed * share / PoolUnit).toLong * PoolUnit
 
   private def bytes(size: String): Long = {
     val power = "kmgt".indexOf(size.last.toLower.toInt) + 1

@@ -1,5 +1,7 @@
 package io.oap.tpcds.cluster
 
+import io.oap.tpcds.result.{Bars, Round}
+
 /** The queries under each way of placement, and by Spark alone, each in an application of its own. */
 final class Placements(options: ClusterOptions) extends ClusterMeasurement {
 
@@ -35,9 +37,12 @@ final class Placements(options: ClusterOptions) extends ClusterMeasurement {
   // Whether pools that hold all data only between them come to do so.
   private def judgeResidency(rounds: Seq[Round], held: Held, bars: Bars): Unit = {
     val shares = rounds.drop(1).map(_.share)
-    bars.atLeast("% of bytes from the own pool, worst round from the second", 100 * shares.min, 98)
-    bars.below("% of cached bytes held twice", 100 * held.heldTwice, 3)
-    bars.atMost("max over mean of cached bytes", held.maxOverMean, 1.2)
+    bars.atLeast(
+      "% of bytes from the own pool, worst round from the second",
+      100 * shares.min,
+      Bars.FromOwnPool)
+    bars.below("% of cached bytes held twice", 100 * held.heldTwice, Bars.HeldTwice)
+    bars.atMost("max over mean of cached bytes", held.maxOverMean, Bars.MaxOverMeanOfHeld)
   }
 }
 

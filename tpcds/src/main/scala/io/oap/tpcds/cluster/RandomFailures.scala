@@ -10,7 +10,8 @@ import scala.util.{Random, Try}
 
 import org.apache.spark.sql.Row
 
-import io.oap.tpcds.{DataFolder, Statistics, StillPinned}
+import io.oap.tpcds.{DataFolder, StillPinned}
+import io.oap.tpcds.result.{Bars, Statistics}
 
 /**
  * Minutes of queries while executors are killed, added and paused and files are written again. The
@@ -30,11 +31,13 @@ final class RandomFailures(options: ClusterOptions) extends ClusterMeasurement {
       Application.use(options, Disturbance.Settings :+ pool: _*) { application =>
         val done = disturbed(application, say)
         say(s"driver's heap in MB after each query: " + heap.map(mb => f"$mb%.0f").mkString(" "))
-        // Fewer say nothing, least of all of memory.
-        bars.atLeast("queries", done.toDouble, RandomFailures.FewestQueries)
+        bars.atLeast("queries", done.toDouble, Bars.QueriesUnderFailures)
         bars.none("rows that differ from Spark alone", differences.toSeq)
         bars.none("executors with pinned chunks", stillPinned(application))
-        bars.atMost("driver's heap, last third over second", RandomFailures.growth(heap.toSeq), 1.1)
+        bars.atMost(
+          "driver's heap, last third over second",
+          RandomFailures.growth(heap.toSeq),
+          Bars.GrowthOfHeap)
       }
     finally DataFolder.delete(folder)
   }
@@ -75,9 +78,9 @@ final class RandomFailures(options: ClusterOptions) extends ClusterMeasurement {
       expected: Seq[Row],
       say: String => Unit): Unit = {
     val run = Try(application.run(query, expected, placement))
-    val difference = run.fold(e => Some(e.toString.takeWhile(_ != '\n')), _.difference)
-    say(s"$query, $placement: ${difference.getOrElse("same rows")}")
-    differences ++= difference.map(d => s"$query, $placement: $d")
+    val difference = run.fold(e => e.toString.takeWhile(_ != '\n'), _.difference)
+    say(s"$query, $placement: ${if (difference.isEmpty) "same rows" else difference}")
+    if (difference.nonEmpty) differences += s"$query, $placement: $difference"
   }
 
   private def stillPinned(application: Application): Seq[String] = {
@@ -92,7 +95,6 @@ final class RandomFailures(options: ClusterOptions) extends ClusterMeasurement {
 }
 
 private[cluster] object RandomFailures {
-  private val FewestQueries = 12
 
   /**
    * Median of the last third of the samples over that of the one before; the first third is when

@@ -9,6 +9,7 @@ import org.apache.spark.sql.SparkSession
 import io.oap.spark.OapExtensions
 import io.oap.tpcds.StillPinned
 import io.oap.tpcds.random.{Star, StarRun, Tally, Workers}
+import io.oap.tpcds.result.Bars
 
 /**
  * Random queries on the cluster while an executor is killed every 20 seconds and one is paused now

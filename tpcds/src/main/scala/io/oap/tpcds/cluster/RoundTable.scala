@@ -1,6 +1,6 @@
 package io.oap.tpcds.cluster
 
-import io.oap.tpcds.Report
+import io.oap.tpcds.result.{Round, TextTable}
 
 /** Rounds, and what pools hold, as lines for people. */
 object RoundTable {
@@ -18,15 +18,15 @@ object RoundTable {
           megabytes(round.fromFile),
           percent(round.share),
           round.tasksElsewhere.toString)
-    columns(round.placement, round.number.toString +: f"${round.seconds}%.2f s" +: bytes: _*)
+    columns(round.system, round.number.toString +: f"${round.seconds}%.2f s" +: bytes: _*)
   }
 
   /** What each query of a round still read from files, the most first. */
   def fromFiles(round: Round): String = {
-    val queries = round.runs.sortBy(-_.fromFile).map { run =>
+    val queries = round.queries.sortBy(-_.fromFile).map { run =>
       s"${run.query} ${megabytes(run.fromFile)}"
     }
-    s"from files in round ${round.number}, ${round.placement}: ${queries.mkString(", ")}"
+    s"from files in round ${round.number}, ${round.system}: ${queries.mkString(", ")}"
   }
 
   /** What the pools hold at the end, by way of placement. */
@@ -47,7 +47,7 @@ object RoundTable {
         }
         s"held twice, $placement: ${tables.mkString(", ")}"
     }
-    (Report.align(header +: lines) +: copies).mkString("\n")
+    (TextTable.align(header +: lines) +: copies).mkString("\n")
   }
 
   def megabytes(bytes: Long): String = f"${bytes / 1e6}%.1f MB"

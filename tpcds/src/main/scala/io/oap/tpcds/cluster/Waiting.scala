@@ -1,7 +1,6 @@
 package io.oap.tpcds.cluster
 
-import io.oap.tpcds.{Report, Statistics}
-import io.oap.tpcds.scale.Comparison
+import io.oap.tpcds.result.{Bars, Comparison, Round, Statistics, TextTable}
 
 /**
  * Whether a query ever waits longer because of its preferred locations than they save: the time of
@@ -43,9 +42,6 @@ final class Waiting(options: ClusterOptions) extends ClusterMeasurement {
 private[cluster] object Waiting {
   private val WarmUps = 2
 
-  /** How much slower a query may be. */
-  private val Bar = 1.05
-
   /** Which way goes first changes, so that what changes with time hits both. */
   private def order(number: Int): Seq[String] =
     if (number % 2 == 0) Seq("off", "auto") else Seq("auto", "off")
@@ -58,7 +54,7 @@ private[cluster] object Waiting {
       say: String => Unit,
       bars: Bars): Unit = {
     def seconds(placement: String, queries: Seq[String]): Seq[Double] =
-      rounds.filter(_.placement == placement).sortBy(_.number).map(mean(_, queries))
+      rounds.filter(_.system == placement).sortBy(_.number).map(mean(_, queries))
     def compared(queries: Seq[String]) =
       Comparison.paired(seconds("auto", queries), seconds("off", queries))
     val byQuery = queries.map(q => q -> compared(Seq(q)))
@@ -66,8 +62,14 @@ private[cluster] object Waiting {
     say(s"\nplacement auto over off, $what\n" + table(byQuery :+ ("all" -> together)))
     bars.none(
       s"queries slower with placement by more than 5 %, $what",
-      byQuery.collect { case (q, ratio) if ratio.low > Bar => f"$q ${ratio.ratio}%.2f" })
-    bars.atMost(s"all queries with placement over without, upper end, $what", together.high, Bar)
+      byQuery.collect {
+        case (q, ratio) if ratio.low > Bars.SlowerWithPlacement => f"$q ${ratio.ratio}%.2f"
+      }
+    )
+    bars.atMost(
+      s"all queries with placement over without, upper end, $what",
+      together.high,
+      Bars.SlowerWithPlacement)
   }
 
   private def table(comparisons: Seq[(String, Comparison)]): String = {
@@ -79,12 +81,12 @@ private[cluster] object Waiting {
         f"${ratio.ratio}%.3f",
         f"${ratio.low}%.3f to ${ratio.high}%.3f")
     }
-    Report.align(
+    TextTable.align(
       Seq("query", "off, median", "auto, median", "auto over off", "95 % interval") +: lines)
   }
 
   /** Geometric mean of the times of these queries in a round, where each counts as much. */
   private def mean(round: Round, queries: Seq[String]): Double =
     Statistics.geometricMean(
-      round.runs.filter(run => queries.contains(run.query)).map(_.seconds))
+      round.queries.filter(run => queries.contains(run.query)).map(_.seconds))
 }

@@ -3,7 +3,7 @@ package io.oap.tpcds.random
 import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
-import io.oap.tpcds.Report
+import io.oap.tpcds.result.TextTable
 
 /** Counts what was run and what it came to. For several threads. */
 final class Tally {
@@ -102,7 +102,7 @@ final class Tally {
     val lines = byKind.toSeq.sortBy(-_._2.queries).map { case (kind, counts) =>
       Seq(kind, counts.queries.toString, counts.cached.toString, counts.uncached.toString)
     }
-    Report.align(
+    TextTable.align(
       Seq("kind of SQL", "queries", "runs through the cache", "runs also around it") +: lines)
   }
 
@@ -110,7 +110,7 @@ final class Tally {
     val lines = byRun.toSeq.sortBy(_._1).map { case (name, sums) =>
       name +: Tally.Metrics.map(metric => sums(metric).toString)
     }
-    Report.align(("run" +: Tally.Metrics) +: lines)
+    TextTable.align(("run" +: Tally.Metrics) +: lines)
   }
 
   /** Why not all was right, in a line each. */

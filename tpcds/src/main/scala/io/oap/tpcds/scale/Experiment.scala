@@ -9,6 +9,7 @@ import scala.util.Random
 import org.apache.spark.sql.Row
 
 import io.oap.tpcds.Progress
+import io.oap.tpcds.result.{MeasuredSystem, Plan, Result, ResultFile}
 
 /**
  * Carries out a plan: application after application, each system once in each repeat, in an order
@@ -77,8 +78,8 @@ final class Experiment(request: RunRequest, progress: Progress) {
       name = "room-for-all",
       kind = "oap",
       settings = Map(
-        "spark.oap.pool.size" -> bytes.toString,
-        Scenario.Representation -> plan.representation))
+        MeasuredSystem.PoolSize -> bytes.toString,
+        MeasuredSystem.Representation -> plan.representation))
   }
 
   private def begin(

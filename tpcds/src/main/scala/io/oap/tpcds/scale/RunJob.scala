@@ -1,8 +1,9 @@
 package io.oap.tpcds.scale
 
 import io.oap.tpcds.{Json, Progress, Queries}
+import io.oap.tpcds.result.ResultTable
 
-/** The job behind dev/tpcds run and scenario. */
+/** The job behind dev/tpcds run, scenario and matrix. */
 object RunJob {
 
   def main(arguments: Array[String]): Unit = Job.exit {

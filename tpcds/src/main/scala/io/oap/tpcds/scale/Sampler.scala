@@ -7,6 +7,7 @@ import scala.collection.mutable.ArrayBuffer
 import org.apache.spark.SparkContext
 
 import io.oap.spark.CacheControl
+import io.oap.tpcds.result.Sample
 import io.oap.tpcds.storage.Pace
 
 /**

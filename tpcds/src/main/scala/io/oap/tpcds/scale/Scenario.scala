@@ -1,6 +1,6 @@
 package io.oap.tpcds.scale
 
-import io.oap.tpcds.cluster.Measured
+import io.oap.tpcds.result.MeasuredSystem
 
 /**
  * One point of the published result: how much two pools hold of what the queries need. There a pool
@@ -20,14 +20,14 @@ sealed abstract class Scenario(val name: String, val small: Double, val large: D
    * @param representation how all of them keep chunks, so that they need as many bytes
    */
   def systems(needed: Long, executors: Int, representation: String): Seq[MeasuredSystem] = {
-    def fitting(share: Double): Long = Measured.fitting(needed, share / executors)
+    def fitting(share: Double): Long = MeasuredSystem.fitting(needed, share / executors)
     val (inSmall, inLarge) = (fitting(small), fitting(large))
     val own = Seq(
       Scenario.pool("large", inLarge, Nil),
       Scenario.pool("small-lru", inSmall, Seq(Scenario.Lru)),
       Scenario.pool("small", inSmall, Nil))
     (own ++ more(inLarge)).map { system =>
-      system.copy(settings = system.settings + (Scenario.Representation -> representation))
+      system.copy(settings = system.settings + (MeasuredSystem.Representation -> representation))
     }
   }
 
@@ -38,13 +38,11 @@ sealed abstract class Scenario(val name: String, val small: Double, val large: D
 object Scenario {
   private val Lru = "spark.oap.pool.policy" -> "lru"
 
-  private[scale] val Representation = "spark.oap.cache.representation"
-
   private def pool(name: String, bytes: Long, more: Seq[(String, String)]): MeasuredSystem =
     MeasuredSystem(
       name,
       "oap",
-      more.toMap + ("spark.oap.pool.size" -> bytes.toString),
+      more.toMap + (MeasuredSystem.PoolSize -> bytes.toString),
       slowdown = 1,
       medium = "",
       tenants = 0,

@@ -14,6 +14,7 @@ import io.oap.common.OapConfig
 import io.oap.spark.CacheControl
 import io.oap.tpcds.{Circumstances, DataFolder, FileReads, Progress, Queries, Systems, TpcdsTable}
 import io.oap.tpcds.cluster.{Application, Held}
+import io.oap.tpcds.result.{MeasuredSystem, Plan, QueryRun, Round, Sample}
 import io.oap.tpcds.storage.{Pace, StorageClass}
 
 /**
@@ -117,7 +118,7 @@ final class SystemApplication(
    * Runs all queries of one round in the state that the plan says. In local mode warm-ups read at
    * the machine's speed: what is in the pool afterwards does not depend on how long it took.
    */
-  def round(repeat: Int, number: Int, done: Long => Unit): RoundRecord = {
+  def round(repeat: Int, number: Int, done: Long => Unit): Round = {
     Pace.limitThisJvm(number > 0)
     val pageCache =
       if (plan.isCold && number > 0) coldState()
@@ -128,22 +129,23 @@ final class SystemApplication(
     val time = Instant.now().toString
     val counted = reads.during(
       sampler.during(tenants.round(repeat, number, done)),
-      (ran: (Seq[QueryTime], Seq[Sample])) => ran._1.count(_.error.isEmpty))
+      (ran: (Seq[QueryRun], Seq[Sample])) => ran._1.count(_.error.isEmpty))
     val (ran, samples) = counted.result
     val (sweeps, queries) = ran.partition(_.query == Tenants.Sweep)
     val pools = if (isOap) CacheControl.held(session).values.toSeq else Nil
-    RoundRecord(
+    val seconds = if (plan.sweep.isEmpty) queries.map(_.ended).max else queries.map(_.seconds).sum
+    Round(
       system.name,
       repeat,
       number,
+      queries,
+      seconds,
       SystemApplication.process,
       time,
-      if (plan.sweep.isEmpty) queries.map(_.ended).max else queries.map(_.seconds).sum,
       counted.bytes,
       pools.map(_.chunks.values.sum).sum + cachedTablesBytes,
       pools.map(_.evictedBytes).sum,
       pageCache,
-      queries,
       sweeps,
       samples
     )

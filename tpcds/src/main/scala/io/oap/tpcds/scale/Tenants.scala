@@ -10,7 +10,8 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.sql.{Row, SparkSession}
 
-import io.oap.tpcds.{Queries, RowComparison, ScanMetrics}
+import io.oap.tpcds.{Queries, RowComparison}
+import io.oap.tpcds.result.{MeasuredSystem, Plan, QueryRun, Sweep}
 import io.oap.tpcds.storage.ModelledMedium
 
 /**
@@ -35,12 +36,12 @@ final class Tenants(
    *
    * @param done called whenever a query has ended, with how many have
    */
-  def round(repeat: Int, number: Int, done: Long => Unit): Seq[QueryTime] = {
+  def round(repeat: Int, number: Int, done: Long => Unit): Seq[QueryRun] = {
     val ended = new LongAdder
     val start = System.nanoTime()
     val threads = Executors.newFixedThreadPool(plan.tenants)
     val tasks = Tenants.queries(plan, repeat, number).zipWithIndex.map { case (queries, tenant) =>
-      val task: Callable[Seq[QueryTime]] = () => {
+      val task: Callable[Seq[QueryRun]] = () => {
         val chance = Tenants.chance(plan, repeat, number, tenant)
         queries.zipWithIndex.flatMap { case (query, i) =>
           session.sparkContext.setLocalProperty(Tenants.Pool, Tenants.pool(tenant, i))
@@ -64,43 +65,25 @@ final class Tenants(
   }
 
   /** Reads a value of all columns together, so that none of them can be left out. */
-  private def sweep(over: Sweep, tenant: Int, roundStart: Long): QueryTime =
+  private def sweep(over: Sweep, tenant: Int, roundStart: Long): QueryRun =
     run(Tenants.Sweep, s"SELECT max(xxhash64(*)) FROM ${over.table}", tenant, roundStart)
 
-  private def run(query: String, text: String, tenant: Int, roundStart: Long): QueryTime = {
+  private def run(query: String, text: String, tenant: Int, roundStart: Long): QueryRun = {
     val start = System.nanoTime()
-    def ran(error: String): QueryTime = QueryTime(
-      query,
-      tenant,
+    def timed(run: QueryRun): QueryRun = run.copy(
+      tenant = tenant,
       begun = Tenants.seconds(start - roundStart),
-      seconds = Tenants.seconds(System.nanoTime() - start),
-      0,
-      0,
-      0,
-      0,
-      0,
-      0,
-      "",
-      error)
+      seconds = QueryRun.secondsSince(start))
     try {
-      val frame = session.sql(text)
-      val rows = frame.collect().toSeq
-      val scan = ScanMetrics.of(frame.queryExecution.executedPlan)
-      def metric(name: String): Long = scan.getOrElse(name, 0L)
-      delay(System.nanoTime() - start, metric("bytesFromPool"), metric("chunksHit"))
-      val time = ran("")
+      val (rows, run) = QueryRun.of(session, query, text)
+      delay(System.nanoTime() - start, run.fromPool, run.metric("chunksHit"))
+      val ended = timed(run)
       val difference = expected.putIfAbsent(query, rows).flatMap(RowComparison.difference(_, rows))
-      time.copy(
-        fromPool = metric("bytesFromPool"),
-        fromFile = metric("bytesFromFile"),
-        chunksHit = metric("chunksHit"),
-        chunksMissed = metric("chunksMissed"),
-        chunksBypassed = metric("chunksBypassed"),
-        rows = rows.length,
-        difference = difference.getOrElse("")
-      )
+      ended.copy(difference = difference.getOrElse(""))
     } catch {
-      case NonFatal(e) => ran(String.valueOf(e.getMessage).linesIterator.nextOption().getOrElse(""))
+      case NonFatal(e) =>
+        val said = String.valueOf(e.getMessage).linesIterator.nextOption().getOrElse("")
+        timed(QueryRun(query, 0, Map.empty, 0, error = said))
     }
   }
 

@@ -11,6 +11,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.oap.common.OapConfig
 import io.oap.tpcds.{DataFolder, Options, Progress}
+import io.oap.tpcds.result._
 
 /** Whole runs on tiny data: applications one after the other, what is recorded, going on later. */
 class ExperimentSuite extends AnyFunSuite with BeforeAndAfterAll {
@@ -54,7 +55,8 @@ class ExperimentSuite extends AnyFunSuite with BeforeAndAfterAll {
     assert(result.rounds.count(_.number == 0) == 3)
     assert(ResultTable.wrong(result).isEmpty)
     assert(counting("s").forall(r => r.fileBytes > 0 && r.fromPool == 0))
-    assert(counting("o").forall(r => r.fromPool > 0 && r.queries.map(_.chunksMissed).sum == 0))
+    assert(counting("o").forall(r =>
+      r.fromPool > 0 && r.queries.map(_.metric("chunksMissed")).sum == 0))
     // A cached table is read from Spark's memory.
     assert(counting("c").forall(_.fileBytes == 0))
     assert(counting("s").forall(_.heldBytes == 0))
@@ -82,7 +84,7 @@ class ExperimentSuite extends AnyFunSuite with BeforeAndAfterAll {
   test("cold rounds begin with an empty pool, and say what became of the page cache") {
     val result = run(plan(system("o", "oap")).copy(state = "cold"), "cold")
     for (round <- result.rounds.filter(_.counts)) {
-      assert(round.queries.map(_.chunksMissed).sum > 0)
+      assert(round.queries.map(_.metric("chunksMissed")).sum > 0)
       assert(round.pageCache == "dropped")
     }
     assert(result.rounds.head.number == 0 && result.rounds.head.pageCache == "left alone")
@@ -153,7 +155,7 @@ class ExperimentSuite extends AnyFunSuite with BeforeAndAfterAll {
     }
     // All columns: more than the queries read of all their tables.
     val o = result.rounds.filter(_.system == "o")
-    def bytes(times: Seq[QueryTime]): Long = times.map(t => t.fromPool + t.fromFile).max
+    def bytes(times: Seq[QueryRun]): Long = times.map(t => t.fromPool + t.fromFile).max
     assert(o.forall(round => bytes(round.sweeps) > bytes(round.queries)))
     assert(result.comparisons.map(_.what).toSet == Set("round", "q52", "q42"))
     val second =

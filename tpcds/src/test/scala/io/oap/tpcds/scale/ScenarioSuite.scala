@@ -2,6 +2,8 @@ package io.oap.tpcds.scale
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.oap.tpcds.result.MadePlans
+
 /** Pool sizes of the scenarios, and who runs what in a round. */
 class ScenarioSuite extends AnyFunSuite {
   private val needed = 1L << 30
@@ -78,5 +80,11 @@ class ScenarioSuite extends AnyFunSuite {
     assert(orders.forall(_.sorted == Seq("a", "b", "c")))
     assert(orders.distinct.size > 2)
     assert(orders == (1 to 20).map(Experiment.order(plan, plan.systems, _).map(_.name)))
+  }
+
+  test("FAIR pools: who has had fewer queries has the name that comes first") {
+    assert(Tenants.pool(8, 0) < Tenants.pool(0, 1) && Tenants.pool(8, 9) < Tenants.pool(0, 10))
+    val names = for (tenant <- 0 until 120; before <- 0 until 99) yield Tenants.pool(tenant, before)
+    assert(names.distinct.size == names.size)
   }
 }

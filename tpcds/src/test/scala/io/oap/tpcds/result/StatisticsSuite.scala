@@ -1,4 +1,4 @@
-package io.oap.tpcds
+package io.oap.tpcds.result
 
 import org.scalatest.funsuite.AnyFunSuite
 

@@ -38,19 +38,6 @@ object Circumstances {
   private val Secret =
     "(?i)secret|password|passwd|token|credential|signature|\\b(key|sas)\\b".r.unanchored
 
-  def now(spark: SparkSession, options: Options): Circumstances = now(
-    spark,
-    Map[String, Any](
-      "scale" -> options.scale,
-      "queries" -> options.queries,
-      "iterations" -> options.iterations,
-      "partitioned" -> options.partitioned,
-      "storage" -> options.storage,
-      "poolSize" -> options.poolSize
-    ),
-    options.data
-  )
-
   /** @param data where the data lies that is read: a folder of this machine, or a URL */
   def now(spark: SparkSession, options: Map[String, Any], data: String): Circumstances =
     Circumstances(
@@ -110,88 +97,5 @@ object Circumstances {
       val found = lines.filter(_.startsWith(key)).findFirst()
       if (found.isPresent) Some(found.get().split(":", 2).last.trim) else None
     }
-  }
-}
-
-/** The outcome of a run of several queries, as a table for people and as JSON for programs. */
-final case class Report(circumstances: Circumstances, queries: Seq[QueryRuns]) {
-
-  def allRowsEqual: Boolean = queries.forall(_.differences.isEmpty)
-
-  def speedUp(side: Side): Double = Statistics.geometricMean(queries.map(_.speedUp(side)))
-
-  /** One line for each query, then the geometric means of the speed-ups. */
-  def table: String = {
-    val lines = queries.map(line) :+ Seq(
-      "geometric mean",
-      "",
-      "",
-      "",
-      times(speedUp(Side.Cold)),
-      times(speedUp(Side.Warm)),
-      "",
-      "",
-      "",
-      "")
-    Report.align(Report.Header +: lines)
-  }
-
-  private def line(query: QueryRuns): Seq[String] = {
-    def seconds(side: Side) = f"${query.medianSeconds(side)}%.2f s"
-    def fromFile(side: Side) = megabytes(query.of(side).map(_.fileBytes.toDouble))
-    val fromPool = query.of(Side.Warm).map(_.scan.getOrElse("bytesFromPool", 0L).toDouble)
-    Seq(query.query) ++ Side.All.map(seconds) ++
-      Seq(times(query.speedUp(Side.Cold)), times(query.speedUp(Side.Warm)), megabytes(fromPool)) ++
-      Side.All.map(fromFile)
-  }
-
-  private def times(factor: Double): String = f"$factor%.2f x"
-
-  // Tells 0 bytes from a few, because 0 is what a warm run is judged by.
-  private def megabytes(bytes: Seq[Double]): String = Statistics.median(bytes) match {
-    case 0.0 => "0"
-    case some => f"${some / 1e6}%.3f MB"
-  }
-
-  def json: String = Json.write(
-    Map[String, Any](
-      "circumstances" -> circumstances,
-      "allRowsEqual" -> allRowsEqual,
-      "geometricMeanSpeedUp" -> Map("cold" -> speedUp(Side.Cold), "warm" -> speedUp(Side.Warm)),
-      "queries" -> queries.map { query =>
-        Map[String, Any](
-          "query" -> query.query,
-          "rows" -> query.rows,
-          "differences" -> query.differences,
-          "medianSeconds" -> Side.All.map(side => side.name -> query.medianSeconds(side)).toMap,
-          "runs" -> query.runs
-        )
-      }
-    ))
-}
-
-object Report {
-  private val Header = Seq(
-    "query",
-    "Spark alone",
-    "cold",
-    "warm",
-    "cold is",
-    "warm is",
-    "pool, warm",
-    "file, alone",
-    "file, cold",
-    "file, warm")
-
-  /** Columns of text, the first one to the left, the others to the right. */
-  private[tpcds] def align(rows: Seq[Seq[String]]): String = {
-    val widths = rows.transpose.map(_.map(_.length).max)
-    rows.map { row =>
-      val cells = row.zip(widths).zipWithIndex.map {
-        case ((cell, width), 0) => cell.padTo(width, ' ')
-        case ((cell, width), _) => " " * (width - cell.length) + cell
-      }
-      cells.mkString("  ")
-    }.mkString("\n")
   }
 }

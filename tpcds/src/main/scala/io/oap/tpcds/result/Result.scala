@@ -1,87 +1,10 @@
-package io.oap.tpcds.scale
+package io.oap.tpcds.result
 
 import java.nio.file.{Files, Path, StandardCopyOption}
 
-import io.oap.tpcds.{Circumstances, Json, Options, Statistics}
+import com.fasterxml.jackson.annotation.JsonProperty
 
-/**
- * One query of one tenant.
- *
- * @param begun seconds since the round began
- * @param seconds from the SQL text to the collected rows
- * @param fromPool bytes, as the scans' own metrics say; with the next four, 0 for Spark alone
- * @param difference how the rows differ from those that another system gave; empty when they do not
- * @param error why the query failed; empty when it did not
- */
-final case class QueryTime(
-    query: String,
-    tenant: Int,
-    begun: Double,
-    seconds: Double,
-    fromPool: Long,
-    fromFile: Long,
-    chunksHit: Long,
-    chunksMissed: Long,
-    chunksBypassed: Long,
-    rows: Int,
-    difference: String,
-    error: String) {
-  def ended: Double = begun + seconds
-}
-
-/** Bytes read since the round began, so many seconds after that. */
-final case class Sample(second: Double, fromFile: Long, fromPool: Long)
-
-/**
- * All queries of all tenants once.
- *
- * @param number from 1; of warm-up rounds 0 and below, the last one being 0
- * @param process when the process began that ran it: rounds of one process share its compiled code
- * @param seconds from the begin of the first query to the end of the last one; where tables are swept
- *     between the queries, what the queries took
- * @param fileBytes read from data files, as Spark or the file system counted them, sweeps included
- * @param heldBytes in all pools, or in the cached tables of `spark-cache`, at the end of the round
- * @param evictedBytes from all pools since they were opened, at the end of the round
- * @param pageCache `left alone`, `dropped` or, when it could not be, `not dropped`
- */
-final case class RoundRecord(
-    system: String,
-    repeat: Int,
-    number: Int,
-    process: String,
-    time: String,
-    seconds: Double,
-    fileBytes: Long,
-    heldBytes: Long,
-    evictedBytes: Long,
-    pageCache: String,
-    queries: Seq[QueryTime],
-    sweeps: Seq[QueryTime],
-    samples: Seq[Sample]) {
-
-  def counts: Boolean = number > 0 && !(queries ++ sweeps).exists(_.error.nonEmpty)
-  def fromPool: Long = queries.map(_.fromPool).sum
-
-  /** Seconds that the queries of each tenant took; pauses between them do not count. */
-  private def tenants: Iterable[Double] =
-    queries.groupMapReduce(_.tenant)(_.seconds)(_ + _).values
-
-  /** What the queries of the slowest tenant took over the mean of all tenants. */
-  def slowestOverMean: Double = {
-    val seconds = tenants
-    if (seconds.isEmpty) 1 else seconds.max * seconds.size / seconds.sum
-  }
-
-  /**
-   * Jain's index of fairness among the tenants' speeds: 1 when all are equal, 1 over their number
-   * when one has everything (Jain, Chiu and Hawe, DEC-TR-301, 1984).
-   */
-  def jain: Double = {
-    val speeds = tenants.map(1 / _)
-    if (speeds.isEmpty) 1
-    else speeds.sum * speeds.sum / (speeds.size * speeds.map(speed => speed * speed).sum)
-  }
-}
+import io.oap.tpcds.{Circumstances, Json, Options}
 
 /**
  * Two systems compared by the times of all rounds that count.
@@ -118,11 +41,19 @@ final case class Result(
     circumstances: Circumstances,
     neededBytes: Long,
     systems: Seq[MeasuredSystem],
-    rounds: Seq[RoundRecord],
+    rounds: Seq[Round],
     times: Seq[Times],
     comparisons: Seq[Compared]) {
 
-  def of(system: MeasuredSystem): Seq[RoundRecord] = rounds.filter(_.system == system.name)
+  /** What the scenarios have to reach, as far as this says something about it. */
+  @JsonProperty(access = JsonProperty.Access.READ_ONLY)
+  def bars: Seq[Judged] = Bars.judge(this)
+
+  /** For the report, which says what has fewer. */
+  @JsonProperty(access = JsonProperty.Access.READ_ONLY)
+  def roundsForAClaim: Int = Bars.RoundsForAClaim
+
+  def of(system: MeasuredSystem): Seq[Round] = rounds.filter(_.system == system.name)
 
   /**
    * With times and comparisons of the rounds that are there. Compared are systems of one cell of a

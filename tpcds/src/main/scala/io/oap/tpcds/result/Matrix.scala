@@ -1,8 +1,6 @@
-package io.oap.tpcds.scale
+package io.oap.tpcds.result
 
 import com.fasterxml.jackson.databind.annotation.JsonDeserialize
-
-import io.oap.tpcds.cluster.Measured
 
 /**
  * Where a system stands in a [[Matrix]].
@@ -57,10 +55,12 @@ final case class Matrix(
     cell <- cells(slots)
     system <- measured
   } yield {
-    val bytes = Measured.fitting(needed, cell.pool / executors)
+    val bytes = MeasuredSystem.fitting(needed, cell.pool / executors)
     val pool =
       if (system.kind == "oap")
-        Map(Scenario.Representation -> representation, "spark.oap.pool.size" -> bytes.toString)
+        Map(
+          MeasuredSystem.Representation -> representation,
+          MeasuredSystem.PoolSize -> bytes.toString)
       else Map.empty[String, String]
     system.copy(
       name = s"${system.name} ${label(cell)}",

@@ -1,6 +1,4 @@
-package io.oap.tpcds.scale
-
-import io.oap.tpcds.{Report, Statistics}
+package io.oap.tpcds.result
 
 /** A result as text for people. */
 object ResultTable {
@@ -24,10 +22,10 @@ object ResultTable {
     val verdicts = result.comparisons.filter(_.what == "round").map { c =>
       s"${c.other} against ${c.base}: ${c.times.verdict}"
     }
-    (Report.align(header +: lines) +: verdicts).mkString("\n")
+    (TextTable.align(header +: lines) +: verdicts).mkString("\n")
   }
 
-  private def line(system: MeasuredSystem, rounds: Seq[RoundRecord]): Seq[String] = {
+  private def line(system: MeasuredSystem, rounds: Seq[Round]): Seq[String] = {
     val seconds = rounds.map(_.seconds)
     def median(values: Seq[Double]): Double = Statistics.median(values)
     Seq(

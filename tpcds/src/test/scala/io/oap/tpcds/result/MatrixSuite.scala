@@ -1,4 +1,4 @@
-package io.oap.tpcds.scale
+package io.oap.tpcds.result
 
 import scala.util.Random
 
@@ -57,18 +57,12 @@ class MatrixSuite extends AnyFunSuite {
     }
   }
 
-  test("FAIR pools: who has had fewer queries has the name that comes first") {
-    assert(Tenants.pool(8, 0) < Tenants.pool(0, 1) && Tenants.pool(8, 9) < Tenants.pool(0, 10))
-    val names = for (tenant <- 0 until 120; before <- 0 until 99) yield Tenants.pool(tenant, before)
-    assert(names.distinct.size == names.size)
-  }
-
-  private def record(seconds: Seq[Double]): RoundRecord = {
+  private def record(seconds: Seq[Double]): Round = {
     val queries = seconds.zipWithIndex.flatMap { case (s, tenant) =>
       // Half in each of two queries, and a pause between them that is nobody's fault.
-      Seq(0.0, 100.0 * tenant).map(QueryTime("q", tenant, _, s / 2, 0, 0, 0, 0, 0, 0, "", ""))
+      Seq(0.0, 100.0 * tenant).map(QueryRun("q", s / 2, Map.empty, 0, tenant, _))
     }
-    RoundRecord("s", 1, 1, "", "", 1, 0, 0, 0, "", queries, Nil, Nil)
+    Round("s", 1, 1, queries, 1)
   }
 
   test("fairness: the slowest over the mean, and Jain's index, pauses left out") {

@@ -4,14 +4,20 @@ import scala.collection.mutable.ArrayBuffer
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.oap.tpcds.result.{Bars, MeasuredSystem, QueryRun, Round}
+
 /** What is made of rounds of queries, and how they are judged. */
-class RoundsSuite extends AnyFunSuite {
+class ClusterRoundsSuite extends AnyFunSuite {
   private def run(query: String, seconds: Double, pool: Long = 0, file: Long = 0): QueryRun =
-    QueryRun(query, seconds, pool, file, tasksElsewhere = 2, None)
+    QueryRun(
+      query,
+      seconds,
+      Map("bytesFromPool" -> pool, "bytesFromFile" -> file, "tasksElsewhere" -> 2L),
+      1)
 
   test("a round sums its queries") {
-    val different = run("q52", 2, 30, 10).copy(difference = Some("1 rows instead of 2"))
-    val round = Round("auto", 1, Seq(run("q19", 1.5, 60, 0), different))
+    val different = run("q52", 2, 30, 10).copy(difference = "1 rows instead of 2")
+    val round = Round.inARow("auto", 1, Seq(run("q19", 1.5, 60, 0), different))
     assert(round.seconds == 3.5)
     assert(round.share == 0.9)
     assert(round.differences == Seq("q52: 1 rows instead of 2"))
@@ -21,11 +27,11 @@ class RoundsSuite extends AnyFunSuite {
   }
 
   test("a round that read nothing has no share") {
-    assert(Round("off", 1, Seq(run("q19", 1))).share == 0)
+    assert(Round.inARow("off", 1, Seq(run("q19", 1))).share == 0)
   }
 
   test("queries that the extension did not serve are wrong, but for Spark alone") {
-    val runs = Seq(run("q19", 1, 60, 0), run("q52", 2), run("q68", 3).copy(difference = Some("x")))
+    val runs = Seq(run("q19", 1, 60, 0), run("q52", 2), run("q68", 3).copy(difference = "x"))
     val served = Round.served("off", 1, runs)
     assert(served.differences ==
       Seq("q52: the extension served none of the scans", "q68: x"))
@@ -42,7 +48,7 @@ class RoundsSuite extends AnyFunSuite {
       def rounds(placement: String, factors: Map[String, Double]) = (1 to 10).map { number =>
         // What hits a round and the one beside it, and what hits one of them only.
         val noise = 20.0 / number * (if (number % 2 == 0) 1 else factors.getOrElse("noise", 1.0))
-        Round(placement, number, queries.map(q => run(q, noise * factors.getOrElse(q, 1.0))))
+        Round.inARow(placement, number, queries.map(q => run(q, noise * factors.getOrElse(q, 1.0))))
       }
       val said = ArrayBuffer.empty[String]
       val bars = new Bars(said += _)
@@ -60,8 +66,8 @@ class RoundsSuite extends AnyFunSuite {
   }
 
   test("a pool gets its share, rounded up to its unit") {
-    assert(Measured.fitting(1 << 20, 0.25) == 256 << 10)
-    assert(Measured.fitting((1 << 20) + 1, 0.25) == 320 << 10)
+    assert(MeasuredSystem.fitting(1 << 20, 0.25) == 256 << 10)
+    assert(MeasuredSystem.fitting((1 << 20) + 1, 0.25) == 320 << 10)
   }
 
   test("memory grows when the last third of the samples is above the second") {

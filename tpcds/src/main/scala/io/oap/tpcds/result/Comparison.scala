@@ -1,10 +1,8 @@
-package io.oap.tpcds.scale
+package io.oap.tpcds.result
 
 import org.apache.commons.math3.distribution.TDistribution
 import org.apache.commons.math3.stat.StatUtils
 import org.apache.commons.math3.stat.inference.TTest
-
-import io.oap.tpcds.Statistics
 
 /**
  * How many times as fast one system is as another, by Welch's t-test on the logarithms of their
@@ -35,9 +33,6 @@ final case class Comparison(
 
 object Comparison {
   private val Level = 0.05
-
-  /** Fewer runs of a system carry no claim. */
-  val RunsForAClaim = 10
 
   /**
    * @param base times of the first system, in seconds, above 0
@@ -134,7 +129,7 @@ object Comparison {
       high: Double,
       pValue: Double,
       runs: Int): String = {
-    val reserve = if (runs < RunsForAClaim) s"; $runs runs, too few for a claim" else ""
+    val reserve = if (runs < Bars.RoundsForAClaim) s"; $runs runs, too few for a claim" else ""
     if (pValue.isNaN) "one run says nothing about noise"
     else if (pValue >= Level) {
       f"no significant difference (${percent(low)} to ${percent(high)}, p = $pValue%.2g$reserve)"

@@ -1,4 +1,4 @@
-package io.oap.tpcds.scale
+package io.oap.tpcds.result
 
 import scala.util.Random
 

@@ -1,7 +1,7 @@
-package io.oap.tpcds.scale
+package io.oap.tpcds.result
 
 /** Plans and systems of tests, which change of them what they are about. */
-private[scale] object MadePlans {
+private[tpcds] object MadePlans {
 
   def system(
       name: String,

@@ -1,4 +1,4 @@
-package io.oap.tpcds
+package io.oap.tpcds.result
 
 /** The few numbers that the report takes from many. */
 object Statistics {

@@ -1,4 +1,4 @@
-package io.oap.tpcds.scale
+package io.oap.tpcds.result
 
 /**
  * A system that is measured: a Spark application of its own, with executors and a pool of its own.
@@ -22,6 +22,16 @@ final case class MeasuredSystem(
     tenants: Int,
     cell: Option[Cell])
 
+object MeasuredSystem {
+  val PoolSize = "spark.oap.pool.size"
+  val Representation = "spark.oap.cache.representation"
+  private val PoolUnit = 64L << 10
+
+  /** So many bytes for a pool, and no more than its unit above. */
+  def fitting(needed: Long, share: Double): Long =
+    math.ceil(needed * share / PoolUnit).toLong * PoolUnit
+}
+
 /**
  * A scan of all columns of a table, which a pool is not to be swept by.
  *
@@ -33,11 +43,12 @@ final case class Sweep(table: String, every: Int)
  * What is to be measured: all that two runs must have in common for their rounds to go into one
  * result.
  *
- * @param scenario empty, or the name of a [[Scenario]], which then says the systems
+ * @param scenario empty, or the name of a [[io.oap.tpcds.scale.Scenario]], which then says the systems
  * @param storage name of a [[io.oap.tpcds.storage.StorageClass]], or `device:` and the bytes per
  *     second that the kernel lets this process read
  * @param systems in the order of the tables; the first one is what the others are compared with
- * @param state `cold`: pool and page cache emptied before each round; `warm`: they are left alone
+ * @param state `cold`: pool and page cache emptied before each round; `warm`: they are left alone;
+ *     `in turn`: systems take turns in one application, and each says how it finds the pool
  * @param warmUps rounds at the begin of each application that are recorded, but do not count
  * @param rounds rounds of each application that count
  * @param repeats applications of each system
@@ -83,20 +94,3 @@ final case class Plan(
     case None => this
   }
 }
-
-/**
- * What dev/tpcds run, scenario and matrix hand to the job.
- *
- * @param out where the result goes; one that is there is continued
- * @param minutes after which no more round begins; 0: all are run
- * @param trace empty, or a folder for recordings of the chunks that were asked for
- * @param command as it was typed, for the report
- * @param revision of the sources, for the report
- */
-final case class RunRequest(
-    plan: Plan,
-    out: String,
-    minutes: Int,
-    trace: String,
-    command: String,
-    revision: String)
