@@ -14,6 +14,9 @@ abstract class ExecutorsSuite(executors: Int) extends CacheSuite {
         // There is no installation of Spark that its launcher could look into.
         "spark.executorEnv.SPARK_SCALA_VERSION" -> "2.13",
         "spark.master" -> s"local-cluster[$executors,1,1024]",
+        // As for the suite's own process: they live for a minute.
+        "spark.executor.extraJavaOptions" ->
+          "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
         "spark.executor.extraClassPath" -> System.getProperty("java.class.path")
       ) ++ settings)
   }
