@@ -3,16 +3,14 @@ package io.oap.cache;
 import com.google.common.cache.Cache;
 import com.google.common.cache.CacheBuilder;
 import io.oap.cache.file.KnownFiles.KnownFile;
+import io.oap.cache.pool.Admission;
 import io.oap.cache.pool.CapacityModel;
-import io.oap.cache.pool.CapacityModel.Admission;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Pin;
-import io.oap.cache.pool.Reservation;
 import io.oap.cache.quota.PinBudget;
 import io.oap.cache.quota.QuotaEnforcer;
 import io.oap.cache.quota.QuotaRule;
 import io.oap.cache.quota.TablePins;
-import io.oap.cache.stats.CacheCounters;
 import io.oap.cache.stats.ChunkAccess;
 import io.oap.cache.stats.LoadedChunks;
 import io.oap.common.ChunkKey;
@@ -53,23 +51,21 @@ public final class ChunkCache {
   final long loadTimeoutMillis;
 
   /** Loads that have begun; each latch opens when its load has ended, well or not. */
-  final ConcurrentMap<ChunkKey, CountDownLatch> loads;
+  final ConcurrentMap<ChunkKey, CountDownLatch> loads = new ConcurrentHashMap<>();
 
   /** Why chunks are loaded again. */
   public final LoadedChunks loaded;
 
   public final TablePins kept;
-  final QuotaEnforcer limits;
+  final QuotaEnforcer quotas;
   private final PinBudget pinnedRoom;
 
   /** Is told what readers ask for; null where there is none. */
   private final CapacityModel model;
 
-  private final Predicate<ChunkKey> isToBeKept;
-
-  private final Cache<ChunkKey, Boolean> askedInPart;
-  private final AtomicReference<Throwable> fault;
-  final boolean displaces;
+  private final Cache<ChunkKey, Boolean> askedInPart =
+      CacheBuilder.newBuilder().maximumSize(ASKED_IN_PART).build();
+  private final AtomicReference<Throwable> fault = new AtomicReference<>();
 
   /**
    * @param pool where chunks are kept; the caller closes it
@@ -93,83 +89,50 @@ public final class ChunkCache {
     this.loaded = new LoadedChunks(files);
     this.pinnedRoom = new PinBudget(pool.stats().capacityBytes());
     this.kept = new TablePins(pool, pinnedRoom, files);
-    this.limits = new QuotaEnforcer(pool, pinnedRoom, files, this::drop);
-    this.isToBeKept = key -> false;
+    this.quotas = new QuotaEnforcer(pool, pinnedRoom, files, this::drop);
     this.loadTimeoutMillis = loadTimeoutMillis;
-    this.loads = new ConcurrentHashMap<>();
-    this.askedInPart = CacheBuilder.newBuilder().maximumSize(ASKED_IN_PART).build();
-    this.fault = new AtomicReference<>();
-    this.displaces = true;
   }
 
-  private ChunkCache(ChunkCache host, boolean displaces, Predicate<ChunkKey> isToBeKept) {
-    this.pool = host.pool;
-    this.model = host.model;
-    this.loadTimeoutMillis = host.loadTimeoutMillis;
-    this.loads = host.loads;
-    this.loaded = host.loaded;
-    this.kept = host.kept;
-    this.limits = host.limits;
-    this.pinnedRoom = host.pinnedRoom;
-    this.askedInPart = host.askedInPart;
-    this.fault = host.fault;
-    this.displaces = displaces;
-    this.isToBeKept = isToBeKept;
-  }
-
-  /**
-   * Returns this cache for readers whose chunks belong elsewhere: they hit what is there, and put
-   * what they load into room that is free, but nothing leaves the pool for them.
-   */
-  public ChunkCache forGuests() {
-    return new ChunkCache(this, false, key -> false);
-  }
-
-  /** This cache for readers that keep these chunks when they come upon them. */
-  public ChunkCache keeping(Predicate<ChunkKey> chunks) {
-    return new ChunkCache(this, displaces, chunks);
-  }
-
-  /** A chunk was found in the pool. */
-  void isFound(ChunkKey key, long bytes) {
+  /** Notes a use of a chunk that the pool holds, and keeps it if its reader does. */
+  void onHit(ChunkKey key, long bytes, ReadContext context) {
     try {
-      limits.use(key, bytes, displaces);
-      keepIfWanted(key);
+      quotas.use(key, bytes, context.admission());
+      keepIfWanted(key, context);
     } catch (RuntimeException | LinkageError e) {
       switchOff(e);
     }
   }
 
   /**
-   * A chunk that was admitted is in the pool.
+   * Counts a published chunk to its table, and keeps it if its reader does.
    *
    * @param insteadOf the chunk whose place it takes, which is still there; or null
    */
-  void isLoaded(ChunkKey key, ChunkKey insteadOf, long bytes) {
-    limits.loaded(key, insteadOf, bytes, displaces);
-    keepIfWanted(key);
+  void onLoaded(ChunkKey key, ChunkKey insteadOf, long bytes, ReadContext context) {
+    quotas.onLoaded(key, insteadOf, bytes, context.admission());
+    keepIfWanted(key, context);
   }
 
-  private void keepIfWanted(ChunkKey key) {
-    if (isToBeKept.test(key)) {
+  private void keepIfWanted(ChunkKey key, ReadContext context) {
+    if (context.keeps().test(key)) {
       kept.keep(key);
     }
   }
 
-  /** What tables may have and are sure of, from now on. */
-  public void limit(List<QuotaRule> told) {
+  /** Sets what tables may have and are sure of, besides what was set before. */
+  public void limit(List<QuotaRule> rules) {
     try {
-      limits.tell(told);
+      quotas.limit(rules);
     } catch (RuntimeException | LinkageError e) {
       switchOff(e);
     }
   }
 
-  /** To be called when the pool's capacity has changed. */
-  public void settle() {
+  /** Fits pins and quotas to the pool's new capacity. */
+  public void onResize() {
     pinnedRoom.resize(pool.stats().capacityBytes());
-    kept.settle();
-    limits.settle();
+    kept.onResize();
+    quotas.onResize();
   }
 
   /**
@@ -194,7 +157,7 @@ public final class ChunkCache {
   private boolean leave(ChunkKey key) {
     boolean dropped = pool.drop(key);
     kept.release(key);
-    limits.leave(key);
+    quotas.leave(key);
     return dropped;
   }
 
@@ -220,14 +183,14 @@ public final class ChunkCache {
   /** Keeps none of these chunks any more. */
   public void letGo(Predicate<ChunkKey> which) {
     kept.release(which);
-    limits.leave(which);
+    quotas.leave(which);
   }
 
   /** Drops a chunk for another one, published by now, that stands for it and is kept if it was. */
   void replace(ChunkKey old, ChunkKey with, long bytes) {
     boolean wasKept = kept.isKept(old);
     leave(old);
-    entered(with, bytes);
+    recordEntry(with, bytes);
     if (wasKept) {
       kept.keep(with);
     }
@@ -239,16 +202,20 @@ public final class ChunkCache {
    * @param bytes what it takes of the pool, or would
    * @param weight length of what it stands for in the file
    */
-  void asked(ChunkKey key, long bytes, long weight, boolean wasHeld) {
-    tell(key, bytes, weight, wasHeld, displaces ? Admission.DISPLACES : Admission.INTO_FREE_ROOM);
+  void recordAsk(ChunkKey key, long bytes, long weight, boolean wasHeld, Admission admission) {
+    if (model != null && fault() == null) {
+      model.ask(key, bytes, weight, wasHeld, admission);
+    }
   }
 
   /**
    * Tells the model of a chunk that was not admitted: for want of free room, which another capacity
-   * may have, or by its table's quota, which is the same for all.
+   * may have, or by its table's quota, which does not depend on the capacity.
    */
-  void refused(ChunkKey key, long bytes) {
-    tell(key, bytes, bytes, false, displaces ? Admission.NEVER : Admission.INTO_FREE_ROOM);
+  void recordRefusal(ChunkKey key, long bytes, ReadContext context) {
+    Admission admission = context.admission();
+    recordAsk(
+        key, bytes, bytes, false, admission == Admission.EVICTING ? Admission.NEVER : admission);
   }
 
   /**
@@ -256,43 +223,26 @@ public final class ChunkCache {
    *
    * @param wanted length of those pages
    */
-  public void askedInPart(ChunkRequest chunk, long wanted, boolean wasHeld) {
-    if (wasHeld) {
-      asked(chunk.key(), chunk.length(), wanted, true);
-    } else {
-      tell(chunk.key(), chunk.length(), wanted, false, Admission.NEVER);
-    }
-  }
-
-  private void tell(ChunkKey key, long bytes, long weight, boolean wasHeld, Admission admission) {
-    if (model != null && fault() == null) {
-      model.ask(key, bytes, weight, wasHeld, admission);
-    }
+  public void recordPartialAsk(
+      ChunkRequest chunk, long wanted, boolean wasHeld, ReadContext context) {
+    recordAsk(
+        chunk.key(),
+        chunk.length(),
+        wanted,
+        wasHeld,
+        wasHeld ? context.admission() : Admission.NEVER);
   }
 
   /** Tells the model that a chunk has entered the pool that nobody has asked for. */
-  void entered(ChunkKey key, long bytes) {
+  void recordEntry(ChunkKey key, long bytes) {
     if (model != null) {
       model.put(key, bytes);
     }
   }
 
-  /**
-   * Whether a chunk may enter the pool, if there is room. If so, it must be followed by {@link
-   * #isLoaded}, or by {@link QuotaEnforcer#abandon}.
-   */
-  boolean admits(ChunkKey key, long bytes) {
-    return limits.admit(key, bytes, displaces);
-  }
-
-  /** Whether a chunk may take the place of another one; see above for what must follow. */
-  boolean admits(ChunkKey key, ChunkKey insteadOf, long bytes) {
-    return limits.admit(key, insteadOf, bytes, displaces);
-  }
-
-  /** Asks the pool for memory for a chunk that was admitted. */
-  Reservation reserve(ChunkKey key, long bytes) {
-    return displaces ? pool.reserve(key, bytes) : pool.reserveFree(key, bytes);
+  /** Begins the load of a chunk that is not held. */
+  ChunkLoad begin(ChunkKey key, long bytes, ReadContext context) {
+    return new ChunkLoad(this, key, bytes, null, 0, context);
   }
 
   /** Why the pool is not used any more, or null while it works. */
@@ -305,29 +255,29 @@ public final class ChunkCache {
    *
    * @param requests disjoint chunks of one file, in any order
    * @param file where to read what is not held
-   * @param counters moved as described there
+   * @param context whose counters move as they say
    * @return the bytes, in the order of the requests; to be closed by the caller
    * @throws IOException when the file cannot be read, as the file system said it; nothing that was
    *     not read in full is published, and no pin stays
    * @throws InterruptedIOException when the thread is interrupted while it waits; it stays so
    */
-  public PinnedChunks get(List<ChunkRequest> requests, FileRanges file, CacheCounters counters)
+  public PinnedChunks get(List<ChunkRequest> requests, FileRanges file, ReadContext context)
       throws IOException {
-    return get(requests, file, counters, true);
+    return get(requests, file, context, true);
   }
 
   /** Sees to it that the pool holds these chunks; as {@link #get}, but no reader asks for them. */
-  public void load(List<ChunkRequest> requests, FileRanges file, CacheCounters counters)
+  public void load(List<ChunkRequest> requests, FileRanges file, ReadContext context)
       throws IOException {
-    get(requests, file, counters, false).close();
+    get(requests, file, context, false).close();
   }
 
   private PinnedChunks get(
-      List<ChunkRequest> requests, FileRanges file, CacheCounters counters, boolean isAsked)
+      List<ChunkRequest> requests, FileRanges file, ReadContext context, boolean isAsked)
       throws IOException {
     PinnedChunks held = new PinnedChunks(requests, this);
     try {
-      new ChunkGet(this, requests, file, counters, held, isAsked).run();
+      new ChunkGet(this, requests, file, context, held, isAsked).run();
       return held;
     } catch (Throwable e) {
       held.close();
@@ -336,11 +286,11 @@ public final class ChunkCache {
   }
 
   /**
-   * A chunk if it is in the pool now; never loads or waits.
+   * Pins a chunk if it is in the pool now; never loads or waits.
    *
    * @return the chunk as the only buffer, or null
    */
-  public PinnedChunks getIfHeld(ChunkRequest chunk) {
+  public PinnedChunks getIfHeld(ChunkRequest chunk, ReadContext context) {
     PinnedChunks held = new PinnedChunks(List.of(chunk), this);
     Pin pin = pin(chunk);
     if (pin == null) {
@@ -348,7 +298,7 @@ public final class ChunkCache {
     }
     try {
       held.put(0, pin);
-      isFound(chunk.key(), chunk.length());
+      onHit(chunk.key(), chunk.length(), context);
       ChunkAccess.record(chunk.key(), chunk.length(), true);
       return held;
     } catch (Throwable e) {

@@ -3,26 +3,20 @@ package io.oap.cache;
 import io.oap.cache.FileRanges.Range;
 import io.oap.cache.pool.Pin;
 import io.oap.cache.pool.Reservation;
-import io.oap.cache.pool.Reservation.Outcome;
 import io.oap.cache.stats.CacheCounters;
 import io.oap.cache.stats.ChunkAccess;
 import io.oap.cache.stats.MissCause;
-import io.oap.common.ChunkKey;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
 /** One call of {@link ChunkCache#get}. For one thread. */
 final class ChunkGet {
-
-  /** A chunk another caller is loading. */
-  private record Wait(int index, CountDownLatch done) {}
 
   /** A chunk that does not enter the pool. */
   private record Bypass(int index, MissCause why) {}
@@ -30,17 +24,18 @@ final class ChunkGet {
   private final ChunkCache cache;
   private final List<ChunkRequest> requests;
   private final FileRanges file;
+  private final ReadContext context;
   private final CacheCounters counters;
   private final PinnedChunks held;
   private final boolean isAsked;
 
-  // By index of the request: of chunks that this caller has promised to load the latch that others
-  // wait for and the room, else null. Arrays, because nothing may fail between a promise and here.
-  private final CountDownLatch[] promised;
-  private final Reservation[] rooms;
+  /**
+   * By index of the request: what came of beginning its load; null before. An array, because
+   * nothing may fail between a promise and here.
+   */
+  private final ChunkLoad[] loads;
 
   private final List<Bypass> bypassing = new ArrayList<>();
-  private final List<Wait> waiting = new ArrayList<>();
 
   /**
    * @param isAsked whether a reader wants the chunks, rather than somebody who sees to it that they
@@ -50,17 +45,17 @@ final class ChunkGet {
       ChunkCache cache,
       List<ChunkRequest> requests,
       FileRanges file,
-      CacheCounters counters,
+      ReadContext context,
       PinnedChunks held,
       boolean isAsked) {
     this.cache = cache;
     this.requests = requests;
     this.file = file;
-    this.counters = counters;
+    this.context = context;
+    this.counters = context.counters();
     this.held = held;
     this.isAsked = isAsked;
-    this.promised = new CountDownLatch[requests.size()];
-    this.rooms = new Reservation[requests.size()];
+    this.loads = new ChunkLoad[requests.size()];
   }
 
   void run() throws IOException {
@@ -69,12 +64,12 @@ final class ChunkGet {
         boolean isHit = hit(i);
         ChunkAccess.record(requests.get(i).key(), requests.get(i).length(), isHit);
         if (!isHit) {
-          reserve(i);
+          begin(i);
         }
       }
       read();
     } finally {
-      endLoads();
+      Steps.runAll(loads.length, this::end);
     }
     await();
   }
@@ -85,7 +80,7 @@ final class ChunkGet {
       return false;
     }
     held.put(index, pin);
-    cache.isFound(requests.get(index).key(), requests.get(index).length());
+    cache.onHit(requests.get(index).key(), requests.get(index).length(), context);
     counters.hit(requests.get(index).length());
     tell(index, true);
     return true;
@@ -94,57 +89,28 @@ final class ChunkGet {
   private void tell(int index, boolean wasHeld) {
     ChunkRequest request = requests.get(index);
     if (isAsked) {
-      cache.asked(request.key(), request.length(), request.length(), wasHeld);
+      cache.recordAsk(
+          request.key(), request.length(), request.length(), wasHeld, context.admission());
     }
   }
 
   private void tell(Bypass bypass) {
     ChunkRequest request = requests.get(bypass.index());
     if (isAsked && bypass.why() == MissCause.NOT_ADMITTED) {
-      cache.refused(request.key(), request.length());
+      cache.recordRefusal(request.key(), request.length(), context);
     } else {
       tell(bypass.index(), false);
     }
   }
 
   /** Decides who loads a chunk that is not held: this caller, another one, or nobody. */
-  private void reserve(int index) {
+  private void begin(int index) {
     ChunkRequest request = requests.get(index);
-    if (cache.fault() != null) {
-      bypassing.add(new Bypass(index, MissCause.OTHER));
-      return;
+    ChunkLoad load = loads[index] = cache.begin(request.key(), request.length(), context);
+    boolean isDecided = load.hasRoom() || load.others() != null || load.isPresent() && hit(index);
+    if (!isDecided) {
+      bypassing.add(new Bypass(index, load.refusal()));
     }
-    CountDownLatch done = new CountDownLatch(1);
-    CountDownLatch others = cache.loads.putIfAbsent(request.key(), done);
-    if (others != null) {
-      waiting.add(new Wait(index, others));
-      return;
-    }
-    promised[index] = done;
-    Outcome outcome = null;
-    boolean isAdmitted = true;
-    try {
-      isAdmitted = cache.admits(request.key(), request.length());
-      if (isAdmitted) {
-        rooms[index] = cache.reserve(request.key(), request.length());
-        outcome = rooms[index].outcome();
-      }
-    } catch (RuntimeException | LinkageError e) {
-      cache.switchOff(e);
-    }
-    if (outcome != Outcome.RESERVED) {
-      endLoad(index);
-      if (!(outcome == Outcome.PRESENT && hit(index))) {
-        bypassing.add(new Bypass(index, isAdmitted ? why(outcome) : MissCause.NOT_ADMITTED));
-      }
-    }
-  }
-
-  private MissCause why(Outcome refusal) {
-    if (refusal == Outcome.NO_ROOM) {
-      return cache.displaces ? MissCause.PINNED_FULL : MissCause.NOT_ADMITTED;
-    }
-    return refusal == Outcome.TOO_LARGE ? MissCause.TOO_LARGE : MissCause.OTHER;
   }
 
   /** Reads everything that is to be loaded or bypassed, neighbours in one range. */
@@ -152,7 +118,7 @@ final class ChunkGet {
     List<Integer> wanted = new ArrayList<>();
     bypassing.forEach(bypass -> wanted.add(bypass.index()));
     List<Integer> loading =
-        IntStream.range(0, promised.length).filter(this::isLoading).boxed().toList();
+        IntStream.range(0, loads.length).filter(this::isLoading).boxed().toList();
     wanted.addAll(loading);
     if (wanted.isEmpty()) {
       return;
@@ -166,7 +132,7 @@ final class ChunkGet {
       ChunkRequest request = requests.get(index);
       boolean isPublished = publish(index);
       if (isPublished && !isAsked) {
-        cache.entered(request.key(), request.length());
+        cache.recordEntry(request.key(), request.length());
       }
       counters.miss(isPublished ? cache.loaded.load(request.key()) : MissCause.OTHER);
     }
@@ -204,7 +170,7 @@ final class ChunkGet {
   /** Copies a chunk that was read into its room. The caller goes on with its own buffer. */
   private boolean publish(int index) {
     try {
-      Reservation room = rooms[index];
+      Reservation room = loads[index].room();
       ByteBuffer source = held.buffer(index);
       for (int i = 0; i < room.pieces(); i++) {
         ByteBuffer piece = room.piece(i);
@@ -212,10 +178,7 @@ final class ChunkGet {
         piece.put(source.slice(source.position(), bytes));
         source.position(source.position() + bytes);
       }
-      room.setNote(Checksum.of(held.buffer(index)));
-      room.publish().close();
-      ChunkRequest loaded = requests.get(index);
-      cache.isLoaded(loaded.key(), null, loaded.length());
+      loads[index].publish(Checksum.of(held.buffer(index)));
       return true;
     } catch (RuntimeException | LinkageError e) {
       cache.switchOff(e);
@@ -224,51 +187,12 @@ final class ChunkGet {
   }
 
   private boolean isLoading(int index) {
-    return promised[index] != null;
+    return loads[index] != null && loads[index].hasRoom();
   }
 
-  /** Ends all loads, whatever becomes of any of them. */
-  private void endLoads() {
-    Error error = null;
-    for (int i = 0; i < promised.length; i++) {
-      try {
-        endLoad(i);
-      } catch (Error e) { // such as a lack of memory
-        error = e;
-      }
-    }
-    if (error != null) {
-      throw error;
-    }
-  }
-
-  /** Ends a load that this caller has promised; it is abandoned unless it was published. */
-  private void endLoad(int index) {
-    if (!isLoading(index)) {
-      return;
-    }
-    ChunkKey key = requests.get(index).key();
-    CountDownLatch done = promised[index];
-    promised[index] = null;
-    try {
-      closeRoom(rooms[index]);
-    } finally {
-      try {
-        cache.limits.abandon(key);
-      } finally {
-        cache.loads.remove(key, done);
-        done.countDown();
-      }
-    }
-  }
-
-  private void closeRoom(Reservation room) {
-    try {
-      if (room != null) {
-        room.close();
-      }
-    } catch (RuntimeException | LinkageError e) {
-      cache.switchOff(e);
+  private void end(int index) {
+    if (loads[index] != null) {
+      loads[index].close();
     }
   }
 
@@ -276,17 +200,20 @@ final class ChunkGet {
   private void await() throws IOException {
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(cache.loadTimeoutMillis);
     List<Integer> missing = new ArrayList<>();
-    for (Wait wait : waiting) {
+    for (int i = 0; i < loads.length; i++) {
+      if (loads[i] == null || loads[i].others() == null) {
+        continue;
+      }
       try {
-        wait.done().await(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+        loads[i].others().await(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
         throw (IOException)
             new InterruptedIOException("Interrupted while another task loads the same chunk")
                 .initCause(e);
       }
-      if (!hit(wait.index())) {
-        missing.add(wait.index());
+      if (!hit(i)) {
+        missing.add(i);
       }
     }
     if (!missing.isEmpty()) {

@@ -3,7 +3,6 @@ package io.oap.cache;
 import static java.util.stream.Collectors.toSet;
 
 import io.oap.cache.file.KnownFiles;
-import io.oap.cache.file.KnownFiles.KnownFile;
 import io.oap.cache.file.MetadataCache;
 import io.oap.cache.pool.CapacityEstimates;
 import io.oap.cache.pool.CapacityModel;
@@ -24,7 +23,6 @@ import java.util.Set;
 import java.util.SortedMap;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
-import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -43,7 +41,7 @@ public final class ColumnCache implements AutoCloseable {
   private final CapacityModel model;
 
   /** Held while the pool, and then all that goes by its capacity, gets another one. */
-  private final Object resizing;
+  private final Object resizing = new Object();
 
   /**
    * Opens the cache that a configuration describes.
@@ -67,18 +65,6 @@ public final class ColumnCache implements AutoCloseable {
     this.chunks = new ChunkCache(pool, loadTimeoutMillis, files::get, model);
     this.vectors = new VectorChunks(pool, chunks);
     this.footers = new MetadataCache(footerSize);
-    this.resizing = new Object();
-  }
-
-  private ColumnCache(ColumnCache host, ChunkCache chunks) {
-    this.options = host.options;
-    this.pool = host.pool;
-    this.chunks = chunks;
-    this.vectors = host.vectors.with(chunks);
-    this.footers = host.footers;
-    this.files = host.files;
-    this.model = host.model;
-    this.resizing = host.resizing;
   }
 
   private static CapacityModel modelOf(ColumnPool pool, PoolOptions options) {
@@ -95,31 +81,7 @@ public final class ColumnCache implements AutoCloseable {
     return model == null ? null : model.estimates();
   }
 
-  /**
-   * Returns this cache for readers whose chunks belong elsewhere: nothing leaves the pool for them.
-   */
-  public ColumnCache forGuests() {
-    return new ColumnCache(this, chunks.forGuests());
-  }
-
-  /**
-   * Returns this cache for readers of pinned columns: chunks that they load or find are kept.
-   *
-   * @param column whether chunks of a top-level column of this name are to be kept
-   */
-  public ColumnCache keeping(Predicate<String> column) {
-    return new ColumnCache(
-        this,
-        chunks.keeping(
-            key -> {
-              KnownFile file = files.get(key.file());
-              return file != null && column.test(file.columns().get(key.column()));
-            }));
-  }
-
-  /**
-   * What tables may have of the pool and are sure of, from now on, besides what was told before.
-   */
+  /** Sets what tables may have of the pool and are sure of, besides what was set before. */
   public void limit(List<QuotaRule> limits) {
     chunks.limit(limits);
   }
@@ -197,7 +159,7 @@ public final class ColumnCache implements AutoCloseable {
       if (model != null) {
         model.resize(pool.stats().capacityBytes());
       }
-      chunks.settle();
+      chunks.onResize();
     }
   }
 

@@ -81,17 +81,7 @@ public final class PinnedChunks implements AutoCloseable {
   /** Ends all pins. Closing again does nothing. */
   @Override
   public void close() {
-    Error error = null;
-    for (int i = 0; i < pins.length; i++) {
-      try {
-        unpin(i);
-      } catch (Error e) { // such as a lack of memory
-        error = e;
-      }
-    }
-    if (error != null) {
-      throw error;
-    }
+    Steps.runAll(pins.length, this::unpin);
   }
 
   private void unpin(int index) {

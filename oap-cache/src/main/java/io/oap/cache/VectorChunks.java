@@ -5,7 +5,6 @@ import com.google.common.cache.CacheBuilder;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Pin;
 import io.oap.cache.pool.PoolStats;
-import io.oap.cache.pool.Reservation;
 import io.oap.cache.stats.ChunkAccess;
 import io.oap.cache.vector.VectorChunk;
 import io.oap.cache.vector.VectorEncoder;
@@ -29,7 +28,8 @@ public final class VectorChunks {
   private final ColumnPool pool;
   private final ChunkCache chunks;
   private final Function<Pin, VectorChunk> open;
-  private final Cache<ChunkKey, Boolean> refused;
+  private final Cache<ChunkKey, Boolean> refused =
+      CacheBuilder.newBuilder().maximumSize(REFUSED).build();
 
   VectorChunks(ColumnPool pool, ChunkCache chunks) {
     this(pool, chunks, VectorChunk::open);
@@ -39,27 +39,13 @@ public final class VectorChunks {
    * @param open opens a chunk that is pinned, or says why not
    */
   VectorChunks(ColumnPool pool, ChunkCache chunks, Function<Pin, VectorChunk> open) {
-    this(pool, chunks, open, CacheBuilder.newBuilder().maximumSize(REFUSED).build());
-  }
-
-  private VectorChunks(
-      ColumnPool pool,
-      ChunkCache chunks,
-      Function<Pin, VectorChunk> open,
-      Cache<ChunkKey, Boolean> refused) {
     this.pool = pool;
     this.chunks = chunks;
     this.open = open;
-    this.refused = refused;
   }
 
-  /** Returns these vector chunks for readers of another kind. */
-  VectorChunks with(ChunkCache others) {
-    return new VectorChunks(pool, others, open, refused);
-  }
-
-  /** A vector chunk if the pool holds it now; to be closed by the caller. Else null. */
-  public PinnedVector getIfHeld(ChunkKey key) {
+  /** Pins a vector chunk if the pool holds it now, for the caller to close. Else null. */
+  public PinnedVector getIfHeld(ChunkKey key, ReadContext context) {
     Pin pin = chunks.pin(key);
     if (pin == null) {
       return null;
@@ -68,7 +54,7 @@ public final class VectorChunks {
     PinnedVector held = null;
     try {
       chunk = open.apply(pin);
-      chunks.isFound(key, pin.bytes());
+      chunks.onHit(key, pin.bytes(), context);
       ChunkAccess.record(key, pin.bytes(), true);
       held = new PinnedVector(key, pin, chunk, chunks);
       return held;
@@ -107,8 +93,8 @@ public final class VectorChunks {
    *
    * @param encodedBytes length of the encoded chunk
    */
-  public void asked(ChunkKey key, PinnedVector held, long encodedBytes) {
-    chunks.asked(key, held.bytes(), encodedBytes, true);
+  public void recordAsk(ChunkKey key, PinnedVector held, long encodedBytes, ReadContext context) {
+    chunks.recordAsk(key, held.bytes(), encodedBytes, true, context.admission());
   }
 
   /**
@@ -119,11 +105,11 @@ public final class VectorChunks {
   public boolean isWanted(ChunkKey vector) {
     return chunks.fault() == null
         && refused.getIfPresent(vector) == null
-        && chunks.limits.isPlaced(
+        && chunks.quotas.isPlaced(
             ChunkKey.encoded(vector.file(), vector.rowGroup(), vector.column()));
   }
 
-  /** A reader cannot make this vector chunk, now or later. */
+  /** Remembers that a reader cannot make this vector chunk, now or later. */
   public void refuse(ChunkKey vector) {
     refused.put(vector, Boolean.TRUE);
   }
@@ -139,7 +125,12 @@ public final class VectorChunks {
    * @param encoder with all rows of the chunk added
    * @param encodedBytes length of the encoded chunk
    */
-  public void put(ChunkKey vector, VectorEncoder encoder, ChunkKey encoded, long encodedBytes) {
+  public void put(
+      ChunkKey vector,
+      VectorEncoder encoder,
+      ChunkKey encoded,
+      long encodedBytes,
+      ReadContext context) {
     if (chunks.fault() != null) {
       return;
     }
@@ -149,8 +140,11 @@ public final class VectorChunks {
         refuse(vector);
         return;
       }
-      if (load(vector, encoder, bytes, encoded, encodedBytes)) {
-        chunks.replace(encoded, vector, bytes);
+      try (ChunkLoad load = new ChunkLoad(chunks, vector, bytes, encoded, encodedBytes, context)) {
+        if (load.hasRoom()) {
+          encoder.write(load.room());
+          load.publish(Checksum.of(load.room()));
+        }
       }
     } catch (VectorException e) {
       refuse(vector);
@@ -163,24 +157,5 @@ public final class VectorChunks {
   private long free() {
     PoolStats stats = pool.stats();
     return stats.capacityBytes() - stats.usedBytes();
-  }
-
-  private boolean load(
-      ChunkKey vector, VectorEncoder encoder, long bytes, ChunkKey encoded, long encodedBytes) {
-    if (!chunks.admits(vector, encoded, bytes)) {
-      return false;
-    }
-    try (Reservation room = chunks.reserve(vector, bytes)) {
-      if (room.outcome() != Reservation.Outcome.RESERVED) {
-        return false;
-      }
-      encoder.write(room);
-      room.setNote(Checksum.of(room));
-      room.publish().close();
-      chunks.isLoaded(vector, encoded, bytes);
-      return true;
-    } finally {
-      chunks.limits.abandon(vector, encoded, encodedBytes); // unless it was published
-    }
   }
 }

@@ -29,8 +29,8 @@ class ChunkAccessTest {
       get(cache, file, b);
       recording.enable("io.oap.ChunkAccess");
       get(cache, file, a, b);
-      cache.getIfHeld(a).close();
-      cache.getIfHeld(file.chunk(2, 20000, 10));
+      cache.getIfHeld(a, new ReadContext(new CacheCounters())).close();
+      cache.getIfHeld(file.chunk(2, 20000, 10), new ReadContext(new CacheCounters()));
       recording.disable("io.oap.ChunkAccess");
       get(cache, file, a);
       recording.stop();
@@ -51,6 +51,6 @@ class ChunkAccessTest {
 
   private static void get(ChunkCache cache, SyntheticFile file, ChunkRequest... requests)
       throws IOException {
-    cache.get(List.of(requests), file, new CacheCounters()).close();
+    cache.get(List.of(requests), file, new ReadContext(new CacheCounters())).close();
   }
 }

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.oap.cache.file.KnownFiles.KnownFile;
+import io.oap.cache.pool.Admission;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.PoolFaults;
 import io.oap.cache.quota.QuotaRule;
@@ -38,8 +39,11 @@ class ChunkCacheErrorTest {
   private boolean isFailing;
 
   private final ChunkCache cache = new ChunkCache(pool, 10_000, this::file, null);
-  private final ChunkCache keeping =
-      cache.keeping(
+  private final ReadContext reader = new ReadContext(new CacheCounters());
+  private final ReadContext keeping =
+      new ReadContext(
+          new CacheCounters(),
+          Admission.EVICTING,
           key -> {
             failIfSet();
             return false;
@@ -69,7 +73,7 @@ class ChunkCacheErrorTest {
   private void assertGets(ChunkRequest... requests) throws IOException {
     isFailing = false;
     CacheCounters counters = new CacheCounters();
-    try (PinnedChunks held = cache.get(List.of(requests), file, counters)) {
+    try (PinnedChunks held = cache.get(List.of(requests), file, new ReadContext(counters))) {
       file.assertHolds(List.of(requests), held);
     }
     assertEquals(requests.length, counters.chunksAsked());
@@ -82,9 +86,7 @@ class ChunkCacheErrorTest {
     assertGets(a);
     isFailing = true;
     assertSame(
-        error,
-        assertThrows(
-            Error.class, () -> keeping.get(List.of(b, a), file, new CacheCounters()).close()));
+        error, assertThrows(Error.class, () -> cache.get(List.of(b, a), file, keeping).close()));
     assertEquals(0, pool.stats().pinnedChunks());
     assertGets(a, b);
   }
@@ -93,7 +95,7 @@ class ChunkCacheErrorTest {
   void errorAfterAHitOfAPart_leavesNoPin() throws IOException {
     assertGets(a);
     isFailing = true;
-    assertSame(error, assertThrows(Error.class, () -> keeping.getIfHeld(a)));
+    assertSame(error, assertThrows(Error.class, () -> cache.getIfHeld(a, keeping)));
     assertEquals(0, pool.stats().pinnedChunks());
     assertGets(a);
   }
@@ -102,9 +104,7 @@ class ChunkCacheErrorTest {
   void errorAfterAChunkIsPublished_abandonsTheOthers() throws IOException {
     isFailing = true;
     assertSame(
-        error,
-        assertThrows(
-            Error.class, () -> keeping.get(List.of(a, b, c), file, new CacheCounters()).close()));
+        error, assertThrows(Error.class, () -> cache.get(List.of(a, b, c), file, keeping).close()));
     assertEquals(0, pool.stats().pinnedChunks());
     assertGets(a, b, c);
   }
@@ -121,7 +121,9 @@ class ChunkCacheErrorTest {
             });
     assertSame(
         error,
-        assertThrows(Error.class, () -> cache.get(List.of(a, b, c), failing, new CacheCounters())));
+        assertThrows(
+            Error.class,
+            () -> cache.get(List.of(a, b, c), failing, new ReadContext(new CacheCounters()))));
     assertEquals(0, pool.stats().pinnedChunks());
     assertGets(a, b, c);
   }
@@ -133,7 +135,7 @@ class ChunkCacheErrorTest {
       NativeBuffer values = new NativeBuffer(400);
       encoder.add(values.address(), 0, 100);
       ChunkKey encoded = ChunkKey.encoded(VECTOR.file(), 0, 0);
-      new VectorChunks(pool, cache).put(VECTOR, encoder, encoded, 400);
+      new VectorChunks(pool, cache).put(VECTOR, encoder, encoded, 400, reader);
     }
     assertTrue(pool.isHeld(VECTOR));
   }
@@ -142,8 +144,8 @@ class ChunkCacheErrorTest {
   void errorAfterAVectorChunkIsFound_leavesNoPin() {
     putVector();
     isFailing = true;
-    VectorChunks vectors = new VectorChunks(pool, keeping);
-    assertSame(error, assertThrows(Error.class, () -> vectors.getIfHeld(VECTOR)));
+    VectorChunks vectors = new VectorChunks(pool, cache);
+    assertSame(error, assertThrows(Error.class, () -> vectors.getIfHeld(VECTOR, keeping)));
     assertEquals(0, pool.stats().pinnedChunks());
     assertTrue(pool.isHeld(VECTOR));
   }
@@ -158,9 +160,9 @@ class ChunkCacheErrorTest {
             pin -> {
               throw VectorFaults.outOfMemory();
             });
-    assertNull(starved.getIfHeld(VECTOR));
+    assertNull(starved.getIfHeld(VECTOR, reader));
     assertTrue(pool.isHeld(VECTOR));
-    try (PinnedVector held = new VectorChunks(pool, cache).getIfHeld(VECTOR)) {
+    try (PinnedVector held = new VectorChunks(pool, cache).getIfHeld(VECTOR, reader)) {
       assertNotNull(held);
     }
   }
@@ -169,7 +171,7 @@ class ChunkCacheErrorTest {
   void vectorChunk_isDroppedWhenItIsNone() {
     putVector();
     PoolFaults.damage(pool, VECTOR);
-    assertNull(new VectorChunks(pool, cache, VectorChunk::open).getIfHeld(VECTOR));
+    assertNull(new VectorChunks(pool, cache, VectorChunk::open).getIfHeld(VECTOR, reader));
     assertFalse(pool.isHeld(VECTOR));
   }
 }

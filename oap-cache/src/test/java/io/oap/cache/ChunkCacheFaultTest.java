@@ -33,7 +33,7 @@ class ChunkCacheFaultTest {
   }
 
   private void getAndCheck(SyntheticFile from, ChunkRequest... requests) throws IOException {
-    try (PinnedChunks held = cache.get(List.of(requests), from, counters)) {
+    try (PinnedChunks held = cache.get(List.of(requests), from, new ReadContext(counters))) {
       from.assertHolds(List.of(requests), held);
     }
   }
@@ -44,7 +44,8 @@ class ChunkCacheFaultTest {
     SyntheticFile failing = new SyntheticFile(1, reading);
     Throwable thrown =
         assertThrows(
-            failure.getClass(), () -> cache.get(List.of(a, b, c), failing, new CacheCounters()));
+            failure.getClass(),
+            () -> cache.get(List.of(a, b, c), failing, new ReadContext(new CacheCounters())));
     assertSame(failure, thrown);
     assertFalse(pool.isHeld(b.key()) || pool.isHeld(c.key()));
     assertEquals(0, pool.stats().pinnedChunks());
@@ -92,7 +93,7 @@ class ChunkCacheFaultTest {
     getAndCheck(file, a, b, c);
     assertEquals(3, counters.minus(before).chunksBypassed());
     assertEquals(600, counters.minus(before).bytesFromFile());
-    assertNull(cache.getIfHeld(a));
+    assertNull(cache.getIfHeld(a, new ReadContext(counters)));
     assertSame(fault, cache.fault());
   }
 
@@ -117,14 +118,16 @@ class ChunkCacheFaultTest {
               throw failure;
             });
     assertSame(
-        failure, assertThrows(IOException.class, () -> cache.get(List.of(a, b), faulty, counters)));
+        failure,
+        assertThrows(
+            IOException.class, () -> cache.get(List.of(a, b), faulty, new ReadContext(counters))));
     assertSwitchedOff();
   }
 
   @Test
   void poolThatFailsToUnpin_isSwitchedOff_andTheReaderGoesOn() throws IOException {
     getAndCheck(file, a, b);
-    PinnedChunks held = cache.get(List.of(a, b), file, counters);
+    PinnedChunks held = cache.get(List.of(a, b), file, new ReadContext(counters));
     PoolFaults.unpinLastPin(pool);
     held.close();
     assertSwitchedOff();
@@ -133,9 +136,9 @@ class ChunkCacheFaultTest {
   @Test
   void secondFault_doesNotHideTheFirst() throws IOException {
     getAndCheck(file, a, b);
-    PinnedChunks first = cache.get(List.of(a), file, counters);
+    PinnedChunks first = cache.get(List.of(a), file, new ReadContext(counters));
     PoolFaults.unpinLastPin(pool);
-    PinnedChunks second = cache.get(List.of(b), file, counters);
+    PinnedChunks second = cache.get(List.of(b), file, new ReadContext(counters));
     PoolFaults.unpinLastPin(pool);
     first.close();
     Throwable fault = cache.fault();
@@ -147,8 +150,8 @@ class ChunkCacheFaultTest {
   @Test
   void chunksHeldWhenThePoolIsSwitchedOff_stayReadable() throws IOException {
     getAndCheck(file, a, b);
-    PinnedChunks held = cache.get(List.of(a), file, counters);
-    PinnedChunks faulty = cache.get(List.of(b), file, counters);
+    PinnedChunks held = cache.get(List.of(a), file, new ReadContext(counters));
+    PinnedChunks faulty = cache.get(List.of(b), file, new ReadContext(counters));
     PoolFaults.unpinLastPin(pool);
     faulty.close();
     assertInstanceOf(PoolException.class, cache.fault());

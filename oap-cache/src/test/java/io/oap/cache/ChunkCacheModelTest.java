@@ -77,7 +77,7 @@ class ChunkCacheModelTest {
               });
       CacheCounters own = new CacheCounters();
       try {
-        open.add(new Reading(file, requests, cache.get(requests, file, own)));
+        open.add(new Reading(file, requests, cache.get(requests, file, new ReadContext(own))));
         open.getLast().verify();
         chunks += requests.size();
         counters.add(own);

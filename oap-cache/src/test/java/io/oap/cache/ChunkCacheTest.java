@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.oap.cache.pool.Admission;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Pin;
 import io.oap.cache.stats.CacheCounters;
@@ -33,7 +34,7 @@ class ChunkCacheTest {
   }
 
   private PinnedChunks get(ChunkRequest... requests) throws IOException {
-    PinnedChunks held = cache.get(List.of(requests), file, counters);
+    PinnedChunks held = cache.get(List.of(requests), file, new ReadContext(counters));
     file.assertHolds(List.of(requests), held);
     return held;
   }
@@ -104,20 +105,20 @@ class ChunkCacheTest {
 
   @Test
   void guest_fillsFreeRoom_hitsWhatIsThere_displacesNothing() throws IOException {
-    ChunkCache guests = cache.forGuests();
+    ReadContext guests = new ReadContext(counters, Admission.IF_FREE, key -> false);
     ChunkRequest first = file.chunk(0, 0, CAPACITY / 2);
     ChunkRequest second = file.chunk(1, CAPACITY, CAPACITY / 2 - 1024);
     ChunkRequest third = file.chunk(2, 3 * CAPACITY, CAPACITY / 4);
-    guests.get(List.of(first), file, counters).close();
+    cache.get(List.of(first), file, guests).close();
     get(second).close();
     assertCounted(0, 2, 0);
     for (int i = 0; i < 2; i++) {
-      PinnedChunks held = guests.get(List.of(third), file, counters);
+      PinnedChunks held = cache.get(List.of(third), file, guests);
       file.assertHolds(List.of(third), held);
       held.close();
     }
     assertCounted(0, 2, 2);
-    guests.get(List.of(first, second), file, counters).close();
+    cache.get(List.of(first, second), file, guests).close();
     assertCounted(2, 2, 2);
     assertEquals(0, pool.stats().evictions());
     get(third).close();
@@ -133,12 +134,12 @@ class ChunkCacheTest {
     }
     pool.drop(file.chunk(1, 0, 1).key());
     pool.drop(file.chunk(5, 0, 1).key());
-    ChunkCache guests = cache.forGuests();
+    ReadContext guests = new ReadContext(counters, Admission.IF_FREE, key -> false);
     ChunkRequest parted = file.chunk(10, 20L * CAPACITY, 2 * part - 100);
-    guests.get(List.of(parted), file, counters).close();
-    guests.get(List.of(parted), file, counters).close();
+    cache.get(List.of(parted), file, guests).close();
+    cache.get(List.of(parted), file, guests).close();
     assertCounted(1, 11, 0);
-    guests.get(List.of(file.chunk(11, 30L * CAPACITY, part)), file, counters).close();
+    cache.get(List.of(file.chunk(11, 30L * CAPACITY, part)), file, guests).close();
     assertCounted(1, 11, 1);
     assertEquals(1, counters.chunks(MissCause.NOT_ADMITTED));
     assertEquals(0, pool.stats().evictions());
@@ -186,7 +187,7 @@ class ChunkCacheTest {
     pool.close();
     get(file.chunk(0, 0, 100)).close();
     assertCounted(0, 1, 1);
-    assertNull(cache.getIfHeld(file.chunk(0, 0, 100)));
+    assertNull(cache.getIfHeld(file.chunk(0, 0, 100), new ReadContext(counters)));
   }
 
   @Test
@@ -212,9 +213,9 @@ class ChunkCacheTest {
   @Test
   void getIfHeld_neitherLoadsNorCounts() throws IOException {
     ChunkRequest a = file.chunk(0, 0, 100);
-    assertNull(cache.getIfHeld(a));
+    assertNull(cache.getIfHeld(a, new ReadContext(counters)));
     get(a).close();
-    try (PinnedChunks held = cache.getIfHeld(a)) {
+    try (PinnedChunks held = cache.getIfHeld(a, new ReadContext(counters))) {
       file.assertHolds(List.of(a), held);
     }
     assertEquals(1, file.reads.size());
@@ -230,7 +231,7 @@ class ChunkCacheTest {
     assertCounted(0, 2, 0);
     get(b).close();
     assertCounted(1, 2, 0);
-    assertNull(cache.getIfHeld(a));
+    assertNull(cache.getIfHeld(a, new ReadContext(counters)));
     assertFalse(pool.isHeld(a.key()));
   }
 

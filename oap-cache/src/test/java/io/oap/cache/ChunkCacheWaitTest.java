@@ -61,7 +61,8 @@ class ChunkCacheWaitTest {
     Reader(ChunkCache cache, SyntheticFile file, ChunkRequest... requests) {
       Callable<Void> get =
           () -> {
-            try (PinnedChunks held = cache.get(List.of(requests), file, counters)) {
+            try (PinnedChunks held =
+                cache.get(List.of(requests), file, new ReadContext(counters))) {
               file.assertHolds(List.of(requests), held);
             }
             return null;

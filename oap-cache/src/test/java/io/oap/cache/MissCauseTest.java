@@ -3,6 +3,7 @@ package io.oap.cache;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.oap.cache.file.KnownFiles.KnownFile;
+import io.oap.cache.pool.Admission;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Reservation;
 import io.oap.cache.stats.CacheCounters;
@@ -52,14 +53,15 @@ class MissCauseTest {
 
   private void assertCauses(Map<MissCause, Integer> expected, ChunkRequest... requests)
       throws IOException {
-    assertCauses(cache, expected, requests);
+    assertCauses(Admission.EVICTING, expected, requests);
   }
 
   private void assertCauses(
-      ChunkCache from, Map<MissCause, Integer> expected, ChunkRequest... requests)
+      Admission admission, Map<MissCause, Integer> expected, ChunkRequest... requests)
       throws IOException {
     CacheCounters counters = new CacheCounters();
-    from.get(List.of(requests), bytes, counters).close();
+    ReadContext context = new ReadContext(counters, admission, key -> false);
+    cache.get(List.of(requests), bytes, context).close();
     Map<MissCause, Integer> found = new EnumMap<>(MissCause.class);
     for (MissCause cause : MissCause.values()) {
       if (counters.chunks(cause) > 0) {
@@ -139,11 +141,14 @@ class MissCauseTest {
     FileId file = version("f", 1);
     assertCauses(Map.of(MissCause.TOO_LARGE, 1), chunk(file, 0, 0, CAPACITY + 1));
     try (PinnedChunks most =
-        cache.get(List.of(chunk(file, 0, 1, CAPACITY - 64)), bytes, new CacheCounters())) {
+        cache.get(
+            List.of(chunk(file, 0, 1, CAPACITY - 64)),
+            bytes,
+            new ReadContext(new CacheCounters()))) {
       most.buffer(0);
     }
-    ChunkCache guests = cache.forGuests();
-    assertCauses(guests, Map.of(MissCause.NOT_ADMITTED, 1), chunk(file, 1, 0, CAPACITY / 2));
+    assertCauses(
+        Admission.IF_FREE, Map.of(MissCause.NOT_ADMITTED, 1), chunk(file, 1, 0, CAPACITY / 2));
     try (Reservation all = pool.reserve(ChunkKey.encoded(file, 1, 1), CAPACITY)) {
       assertEquals(Reservation.Outcome.RESERVED, all.outcome());
       assertCauses(Map.of(MissCause.PINNED_FULL, 1), chunk(file, 1, 0, CAPACITY / 2));

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.oap.cache.file.KnownFiles.KnownFile;
+import io.oap.cache.pool.Admission;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.PoolSnapshot.HeldKey;
 import io.oap.cache.quota.QuotaRule;
@@ -71,13 +72,18 @@ class QuotaEnforcerTest {
     return file(number).chunk(column, 1_000_000L * column, length);
   }
 
-  private void read(ChunkCache by, int number, int... columns) throws IOException {
+  private void read(Admission admission, int number, int... columns) throws IOException {
     for (int column : columns) {
       List<ChunkRequest> requests = List.of(chunk(number, column, PART));
-      try (PinnedChunks held = by.get(requests, file(number), counters)) {
+      try (PinnedChunks held = get(admission, requests, number)) {
         file(number).assertHolds(requests, held);
       }
     }
+  }
+
+  private PinnedChunks get(Admission admission, List<ChunkRequest> requests, int number)
+      throws IOException {
+    return cache.get(requests, file(number), new ReadContext(counters, admission, key -> false));
   }
 
   private void limit(Kind kind, int table, String share) {
@@ -104,25 +110,25 @@ class QuotaEnforcerTest {
   @Test
   void tableAtItsQuota_displacesItsOwnChunksOnly() throws IOException {
     limit(Kind.QUOTA, 0, "25%");
-    read(cache, 2, columns(0, 40));
-    read(cache, 0, columns(0, 100));
+    read(Admission.EVICTING, 2, columns(0, 40));
+    read(Admission.EVICTING, 0, columns(0, 100));
     assertEquals(CAPACITY / 4, held(0));
     assertEquals(40 * PART, held(1));
     assertEquals(84, counters.chunks(MissCause.NOT_ADMITTED));
     CacheCounters before = new CacheCounters();
     before.add(counters);
-    read(cache, 0, columns(0, 100));
+    read(Admission.EVICTING, 0, columns(0, 100));
     assertEquals(16, counters.minus(before).chunksHit(), "a loop hits what fits in");
   }
 
   @Test
   void quotaThatChanges_countsForWhatIsThere() throws IOException {
-    read(cache, 0, columns(0, 20));
-    read(cache, 1, columns(0, 20));
+    read(Admission.EVICTING, 0, columns(0, 20));
+    read(Admission.EVICTING, 1, columns(0, 20));
     limit(Kind.QUOTA, 0, "32k");
     assertEquals(8 * PART, held(0));
     limit(Kind.QUOTA, 0, null);
-    read(cache, 0, columns(0, 30));
+    read(Admission.EVICTING, 0, columns(0, 30));
     assertTrue(held(0) >= 30 * PART);
     cache.limit(
         List.of(
@@ -134,22 +140,22 @@ class QuotaEnforcerTest {
   @Test
   void minimum_staysWhileOthersAreRead_andIsTheirsUntilItIsUsed() throws IOException {
     limit(Kind.MINIMUM, 0, "25%");
-    read(cache, 2, columns(0, 64));
+    read(Admission.EVICTING, 2, columns(0, 64));
     assertEquals(CAPACITY, held(1), "nothing is set aside");
-    read(cache, 0, columns(0, 16));
-    read(cache, 2, columns(64, 300));
+    read(Admission.EVICTING, 0, columns(0, 16));
+    read(Admission.EVICTING, 2, columns(64, 300));
     assertEquals(CAPACITY / 4, held(0));
     limit(Kind.MINIMUM, 0, null);
-    read(cache, 2, columns(300, 600));
+    read(Admission.EVICTING, 2, columns(300, 600));
     assertEquals(0, held(0));
     assertEquals(0, counters.chunksBypassed());
   }
 
   @Test
   void minimumThatComesLater_countsForWhatIsThere() throws IOException {
-    read(cache, 0, columns(0, 16));
+    read(Admission.EVICTING, 0, columns(0, 16));
     limit(Kind.MINIMUM, 0, "25%");
-    read(cache, 2, columns(0, 300));
+    read(Admission.EVICTING, 2, columns(0, 300));
     assertEquals(CAPACITY / 4, held(0));
     cache.dropAll();
     assertEquals(0, pool.stats().usedBytes());
@@ -158,9 +164,9 @@ class QuotaEnforcerTest {
   @Test
   void fourFifthsStayAtMost_andTheRestIsThereForOthers() throws IOException {
     limit(Kind.MINIMUM, 0, "100%");
-    read(cache, 0, columns(0, 64));
+    read(Admission.EVICTING, 0, columns(0, 64));
     assertEquals(CAPACITY, held(0));
-    read(cache, 2, columns(0, 64));
+    read(Admission.EVICTING, 2, columns(0, 64));
     assertEquals(CAPACITY / 5 * 4 / PART * PART, held(0));
     assertEquals(0, counters.chunksBypassed());
     assertEquals(TablePins.Outcome.TOO_MUCH, cache.kept.keep(chunk(2, 63, PART).key()));
@@ -171,7 +177,7 @@ class QuotaEnforcerTest {
     limit(Kind.QUOTA, "file:/lake", "16k");
     limit(Kind.QUOTA, 1, "32k");
     for (int number = 0; number < 6; number++) {
-      read(cache, number, columns(0, 20));
+      read(Admission.EVICTING, number, columns(0, 20));
     }
     assertEquals(4 * PART, held(0) + held(2));
     assertEquals(8 * PART, held(1));
@@ -183,10 +189,10 @@ class QuotaEnforcerTest {
   void guests_takeRoomWithinTheQuota_andAreSureOfNothing() throws IOException {
     limit(Kind.QUOTA, 0, "32k");
     limit(Kind.MINIMUM, 1, "32k");
-    read(cache.forGuests(), 0, columns(0, 20));
-    read(cache.forGuests(), 2, columns(0, 4));
+    read(Admission.IF_FREE, 0, columns(0, 20));
+    read(Admission.IF_FREE, 2, columns(0, 4));
     assertEquals(8 * PART, held(0));
-    read(cache, 4, columns(0, 200));
+    read(Admission.EVICTING, 4, columns(0, 200));
     assertEquals(0, held(1));
   }
 
@@ -202,12 +208,12 @@ class QuotaEnforcerTest {
     for (int column = 0; column < 10; column++) {
       List<ChunkRequest> requests = List.of(chunk(0, column, PART));
       try {
-        cache.get(requests, broken, counters).close();
+        cache.get(requests, broken, new ReadContext(counters)).close();
       } catch (IOException e) {
         assertEquals("broken", e.getMessage());
       }
     }
-    read(cache, 0, columns(10, 14));
+    read(Admission.EVICTING, 0, columns(10, 14));
     assertEquals(4 * PART, held(0));
   }
 
@@ -240,7 +246,7 @@ class QuotaEnforcerTest {
         case 3 -> {
           long bytes = CAPACITY / 2 + random.nextInt(CAPACITY / 2);
           pool.resize(bytes);
-          cache.settle();
+          cache.onResize();
           for (Account account : accounts) {
             account.sure.clear();
           }
@@ -312,7 +318,7 @@ class QuotaEnforcerTest {
         int column = random.nextInt(COLUMNS);
         List<ChunkRequest> requests =
             List.of(file.chunk(column, 1_000_000L * column, length(number, column)));
-        try (PinnedChunks held = cache.get(requests, file, new CacheCounters())) {
+        try (PinnedChunks held = cache.get(requests, file, new ReadContext(new CacheCounters()))) {
           file.assertHolds(requests, held);
         }
       }
@@ -347,7 +353,7 @@ class QuotaEnforcerTest {
     List<ChunkRequest> requests = new ArrayList<>();
     columns.forEach(column -> requests.add(chunk(number, column, length(number, column))));
     try (PinnedChunks held =
-        (isGuest ? cache.forGuests() : cache).get(requests, file(number), counters)) {
+        get(isGuest ? Admission.IF_FREE : Admission.EVICTING, requests, number)) {
       file(number).assertHolds(requests, held);
     }
     if (!isGuest) {

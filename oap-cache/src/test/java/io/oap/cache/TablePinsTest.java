@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.oap.cache.file.KnownFiles.KnownFile;
+import io.oap.cache.pool.Admission;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.quota.TablePins;
 import io.oap.cache.quota.TablePins.Outcome;
@@ -20,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -27,6 +29,7 @@ import org.junit.jupiter.api.Test;
 class TablePinsTest {
   private static final int CAPACITY = 1 << 17;
   private static final int PART = CAPACITY / 8;
+  private static final Predicate<ChunkKey> NONE = key -> false;
 
   private final ColumnPool pool = RestingPool.open(CAPACITY);
   private final Map<FileId, KnownFile> files = new HashMap<>();
@@ -46,12 +49,18 @@ class TablePinsTest {
     return file.chunk(column, 1_000_000L * column, PART);
   }
 
-  private void load(ChunkCache by, int... columns) throws IOException {
+  private void load(Predicate<ChunkKey> keeps, int... columns) throws IOException {
     for (int column : columns) {
-      try (PinnedChunks held = by.get(List.of(chunk(column)), file, counters)) {
+      try (PinnedChunks held = get(Admission.EVICTING, keeps, file, chunk(column))) {
         file.assertHolds(List.of(chunk(column)), held);
       }
     }
+  }
+
+  private PinnedChunks get(
+      Admission admission, Predicate<ChunkKey> keeps, SyntheticFile from, ChunkRequest chunk)
+      throws IOException {
+    return cache.get(List.of(chunk), from, new ReadContext(counters, admission, keeps));
   }
 
   private ChunkKey key(int column) {
@@ -60,25 +69,24 @@ class TablePinsTest {
 
   @Test
   void keptChunk_staysWhileOthersLeave() throws IOException {
-    load(cache, 0);
+    load(NONE, 0);
     assertEquals(Outcome.KEPT, kept.keep(key(0)));
     assertEquals(Outcome.KEPT, kept.keep(key(0)));
     assertEquals(PART, kept.bytes());
-    load(cache, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12);
+    load(NONE, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12);
     assertTrue(pool.isHeld(key(0)));
     assertFalse(pool.isHeld(key(1)));
     assertTrue(kept.release(key(0)));
     assertFalse(kept.release(key(0)));
-    load(cache, 13, 14, 15, 16, 17, 18, 19, 20, 21);
+    load(NONE, 13, 14, 15, 16, 17, 18, 19, 20, 21);
     assertFalse(pool.isHeld(key(0)));
   }
 
   @Test
   void hitsOfWhatIsKept_waitForNobody() throws Exception {
-    load(cache, 0);
+    load(NONE, 0);
     assertEquals(Outcome.KEPT, kept.keep(key(0)));
-    ChunkCache keeping = cache.keeping(key -> true);
-    Thread reader = new Thread(() -> assertDoesNotThrow(() -> load(keeping, 0)));
+    Thread reader = new Thread(() -> assertDoesNotThrow(() -> load(key -> true, 0)));
     synchronized (kept) { // as somebody does who lets go of a large table
       reader.start();
       reader.join(10_000);
@@ -95,13 +103,13 @@ class TablePinsTest {
 
   @Test
   void noMoreThanHalfIsKept_andThereIsRoomForTheRest() throws IOException {
-    load(cache, 0, 1, 2, 3, 4);
+    load(NONE, 0, 1, 2, 3, 4);
     for (int column = 0; column < 4; column++) {
       assertEquals(Outcome.KEPT, kept.keep(key(column)));
     }
     assertEquals(Outcome.TOO_MUCH, kept.keep(key(4)));
     assertEquals(CAPACITY / 2, kept.bytes());
-    load(cache, 5, 6, 7, 8, 9);
+    load(NONE, 5, 6, 7, 8, 9);
     assertEquals(0, counters.chunksBypassed());
     kept.release(key(0));
     assertEquals(Outcome.KEPT, kept.keep(key(9)));
@@ -109,13 +117,12 @@ class TablePinsTest {
 
   @Test
   void keepingReaders_keepWhatTheyLoadAndFind() throws IOException {
-    ChunkCache keeping = cache.keeping(key -> key.column() < 3);
-    load(cache, 0, 5);
+    Predicate<ChunkKey> keeping = key -> key.column() < 3;
+    load(NONE, 0, 5);
     load(keeping, 0, 1, 4, 5);
     assertTrue(kept.isKept(key(0)) && kept.isKept(key(1)));
     assertFalse(kept.isKept(key(4)) || kept.isKept(key(5)));
-    ChunkCache guests = keeping.forGuests();
-    load(guests, 2);
+    get(Admission.IF_FREE, NONE, file, chunk(2)).close();
     assertFalse(kept.isKept(key(2)));
     assertEquals(List.of((long) PART), kept.release(key -> key.column() == 1));
     assertTrue(kept.isKept(key(0)));
@@ -129,7 +136,7 @@ class TablePinsTest {
     files.put(id, new KnownFile(identity, List.of("a", "b", "c"), new long[1], new int[3]));
     for (int column : columns) {
       ChunkRequest chunk = version.chunk(column, 1_000_000L * column, PART);
-      cache.keeping(key -> true).get(List.of(chunk), version, counters).close();
+      get(Admission.EVICTING, key -> true, version, chunk).close();
     }
   }
 
@@ -154,12 +161,12 @@ class TablePinsTest {
 
   @Test
   void smallerPool_letsGoOfWhatItHasNoRoomFor() throws IOException {
-    load(cache, 0, 1, 2, 3);
+    load(NONE, 0, 1, 2, 3);
     for (int column = 0; column < 4; column++) {
       kept.keep(key(column));
     }
     pool.resize(CAPACITY / 2);
-    kept.settle();
+    kept.onResize();
     assertTrue(kept.bytes() <= CAPACITY / 4);
     for (int column = 0; column < 4; column++) {
       assertTrue(!kept.isKept(key(column)) || pool.isHeld(key(column)));
@@ -167,8 +174,8 @@ class TablePinsTest {
     // The memory of those that lay in the part given up is the system's again.
     assertTrue(pool.stats().usedBytes() <= CAPACITY / 2);
     pool.resize(CAPACITY);
-    kept.settle();
-    load(cache, 5, 6, 7, 8, 9);
+    kept.onResize();
+    load(NONE, 5, 6, 7, 8, 9);
     assertEquals(0, counters.chunksBypassed());
   }
 
@@ -194,7 +201,7 @@ class TablePinsTest {
             model.add(key);
           }
         }
-        default -> load(cache, column);
+        default -> load(NONE, column);
       }
       assertEquals((long) model.size() * PART, kept.bytes());
       model.forEach(one -> assertTrue(pool.isHeld(one) && kept.isKept(one), one::toString));

@@ -22,7 +22,7 @@ class VerifyTest {
   }
 
   private void read(ColumnCache cache, int column) throws IOException {
-    cache.chunks().get(List.of(chunk(column)), file, new CacheCounters()).close();
+    cache.chunks().get(List.of(chunk(column)), file, new ReadContext(new CacheCounters())).close();
   }
 
   @Test

@@ -3,7 +3,9 @@ package io.oap.spark
 import org.apache.spark.sql.types.LongType
 import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 
+import io.oap.cache.ReadContext
 import io.oap.cache.pool.{NativeLibrary, PoolOptions}
+import io.oap.cache.stats.CacheCounters
 import io.oap.cache.vector.VectorKind
 import io.oap.common.{ChunkKey, FileId}
 import io.oap.spark.executor.ExecutorCache
@@ -55,6 +57,7 @@ class CacheLogSuite extends CacheSuite {
           Seq(chunk),
           1,
           cache.vectors(),
+          new ReadContext(new CacheCounters),
           throw new IllegalStateException(s"the $fault fault"))
         promotion.add(new ColumnarBatch(Array.empty[ColumnVector], 1))
       }

@@ -2,6 +2,7 @@ package io.oap.cache.file;
 
 import com.google.common.collect.Interner;
 import com.google.common.collect.Interners;
+import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
 import io.oap.common.FileIdentity;
 import java.util.HashMap;
@@ -112,6 +113,14 @@ public final class KnownFiles {
           }
         });
     return found;
+  }
+
+  /** Whether a chunk is of a known file, and of a top-level column for whose name this is true. */
+  public Predicate<ChunkKey> inColumns(Predicate<String> column) {
+    return key -> {
+      KnownFile file = files.get(key.file());
+      return file != null && column.test(file.columns().get(key.column()));
+    };
   }
 
   /**

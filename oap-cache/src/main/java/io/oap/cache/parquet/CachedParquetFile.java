@@ -2,9 +2,9 @@ package io.oap.cache.parquet;
 
 import io.oap.cache.ChunkRequest;
 import io.oap.cache.ColumnCache;
+import io.oap.cache.ReadContext;
 import io.oap.cache.file.FileIdentities;
 import io.oap.cache.file.KnownFiles;
-import io.oap.cache.stats.CacheCounters;
 import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
 import io.oap.common.FileIdentity;
@@ -29,7 +29,7 @@ import org.apache.parquet.io.SeekableInputStream;
  */
 public final class CachedParquetFile {
   private final ColumnCache cache;
-  private final CacheCounters counters;
+  private final ReadContext context;
   private final HadoopInputFile inputFile;
   private final FileIdentity identity;
   private final FileId id;
@@ -41,10 +41,10 @@ public final class CachedParquetFile {
    * @throws IOException as Parquet's own reader would throw it for a file that is missing or no
    *     Parquet file
    */
-  public CachedParquetFile(Path path, Configuration conf, ColumnCache cache, CacheCounters counters)
+  public CachedParquetFile(Path path, Configuration conf, ColumnCache cache, ReadContext context)
       throws IOException {
     this.cache = cache;
-    this.counters = counters;
+    this.context = context;
     FileStatus status = path.getFileSystem(conf).getFileStatus(path);
     inputFile = HadoopInputFile.fromStatus(status, conf);
     identity = FileIdentities.of(status);
@@ -64,7 +64,7 @@ public final class CachedParquetFile {
   }
 
   private VersionedFileStream fileStream() {
-    return new VersionedFileStream(identity, inputFile, counters);
+    return new VersionedFileStream(identity, inputFile, context.counters());
   }
 
   /** Which version of the file this is. */
@@ -78,12 +78,12 @@ public final class CachedParquetFile {
   }
 
   /**
-   * Tells what a reader has asked for of this file.
+   * Records what a reader has asked for of this file.
    *
    * @param found how many of the column chunks were in the pool
    * @param asked all of them
    */
-  public void isRead(long found, long asked) {
+  public void recordRead(long found, long asked) {
     KnownFiles.KnownFile known = cache.files().get(id);
     if (known != null) {
       known.reads().add(found, asked);
@@ -153,7 +153,7 @@ public final class CachedParquetFile {
    */
   public void load(List<ChunkRequest> wanted) throws IOException {
     try (VersionedFileStream stream = fileStream()) {
-      cache.chunks().load(wanted, stream, counters);
+      cache.chunks().load(wanted, stream, context);
     }
   }
 
@@ -165,6 +165,6 @@ public final class CachedParquetFile {
   /** The file's bytes, chunks from the cache; to be closed by the caller. */
   public CachedParquetStream newStream() {
     return new CachedParquetStream(
-        fileStream(), id, footer, cache.footers(), cache.chunks(), counters);
+        fileStream(), id, footer, cache.footers(), cache.chunks(), context);
   }
 }

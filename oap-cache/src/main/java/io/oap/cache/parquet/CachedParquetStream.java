@@ -4,8 +4,8 @@ import io.oap.cache.ChunkCache;
 import io.oap.cache.ChunkRequest;
 import io.oap.cache.FileRanges.Range;
 import io.oap.cache.PinnedChunks;
+import io.oap.cache.ReadContext;
 import io.oap.cache.file.MetadataCache;
-import io.oap.cache.stats.CacheCounters;
 import io.oap.cache.stats.MissCause;
 import io.oap.common.FileId;
 import java.io.EOFException;
@@ -43,7 +43,7 @@ public final class CachedParquetStream extends SeekableInputStream {
   private final CachedFooter footer;
   private final MetadataCache footers;
   private final ChunkCache chunks;
-  private final CacheCounters counters;
+  private final ReadContext context;
 
   private final List<PinnedChunks> held = new ArrayList<>();
   private long position;
@@ -56,13 +56,13 @@ public final class CachedParquetStream extends SeekableInputStream {
       CachedFooter footer,
       MetadataCache footers,
       ChunkCache chunks,
-      CacheCounters counters) {
+      ReadContext context) {
     this.file = file;
     this.id = id;
     this.footer = footer;
     this.footers = footers;
     this.chunks = chunks;
-    this.counters = counters;
+    this.context = context;
   }
 
   @Override
@@ -135,13 +135,13 @@ public final class CachedParquetStream extends SeekableInputStream {
           if (!isPart || isWorthLoading(chunk, wanted)) {
             whole.add(chunk);
           } else {
-            counters.miss(MissCause.OTHER);
-            chunks.askedInPart(chunk, wantedBytes(wanted), false);
+            context.counters().miss(MissCause.OTHER);
+            chunks.recordPartialAsk(chunk, wantedBytes(wanted), false, context);
             around.addAll(wanted);
           }
         });
     if (!whole.isEmpty()) {
-      PinnedChunks loaded = chunks.get(whole, file, counters);
+      PinnedChunks loaded = chunks.get(whole, file, context);
       held.add(loaded);
       for (int i = 0; i < whole.size(); i++) {
         slice(loaded.buffer(i), whole.get(i), byChunk.get(whole.get(i)));
@@ -185,13 +185,13 @@ public final class CachedParquetStream extends SeekableInputStream {
   }
 
   private boolean serveHeld(ChunkRequest chunk, List<ParquetFileRange> wanted) {
-    PinnedChunks found = chunks.getIfHeld(chunk);
+    PinnedChunks found = chunks.getIfHeld(chunk, context);
     if (found == null) {
       return false;
     }
     held.add(found);
-    counters.hit(wantedBytes(wanted));
-    chunks.askedInPart(chunk, wantedBytes(wanted), true);
+    context.counters().hit(wantedBytes(wanted));
+    chunks.recordPartialAsk(chunk, wantedBytes(wanted), true, context);
     slice(found.buffer(0), chunk, wanted);
     return true;
   }
@@ -220,7 +220,7 @@ public final class CachedParquetStream extends SeekableInputStream {
     around.forEach(range -> ranges.add(new Range(range.getOffset(), range.getLength())));
     long start = System.nanoTime();
     List<ByteBuffer> buffers = file.read(ranges);
-    counters.read(wantedBytes(around), System.nanoTime() - start);
+    context.counters().read(wantedBytes(around), System.nanoTime() - start);
     for (int i = 0; i < buffers.size(); i++) {
       ParquetFileRange range = around.get(i);
       hand(range, footer.chunkAround(range.getOffset(), range.getLength()), buffers.get(i));
@@ -256,7 +256,7 @@ public final class CachedParquetStream extends SeekableInputStream {
   private byte[] structure(int length) throws IOException {
     byte[] bytes = new byte[length];
     ChunkRequest chunk = footer.chunkAround(windowStart, length);
-    try (PinnedChunks found = chunk == null ? null : chunks.getIfHeld(chunk)) {
+    try (PinnedChunks found = chunk == null ? null : chunks.getIfHeld(chunk, context)) {
       if (found == null || found.dropDamaged()) {
         file.readFully(windowStart, bytes);
       } else {

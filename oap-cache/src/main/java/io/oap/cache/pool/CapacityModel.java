@@ -15,16 +15,6 @@ import java.util.Arrays;
  */
 public final class CapacityModel implements AutoCloseable {
 
-  /** What becomes of a chunk that is asked for and not held; as oap_admission in native/. */
-  public enum Admission {
-    /** It enters, others leave for it. */
-    DISPLACES,
-    /** It enters if there is room that nothing has. */
-    INTO_FREE_ROOM,
-    /** It is read around the pool. */
-    NEVER
-  }
-
   private static final Cleaner CLEANER = Cleaner.create();
 
   private final long model;

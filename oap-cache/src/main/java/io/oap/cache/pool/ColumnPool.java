@@ -114,19 +114,15 @@ public final class ColumnPool implements AutoCloseable {
    * @return never null; {@link Reservation#outcome} says what came of it
    */
   public Reservation reserve(ChunkKey key, long bytes) {
-    return reserve(key, bytes, true);
+    return reserve(key, bytes, Admission.EVICTING);
   }
 
-  /** Asks for room that is free: nothing is ever evicted for it. */
-  public Reservation reserveFree(ChunkKey key, long bytes) {
-    return reserve(key, bytes, false);
-  }
-
-  private Reservation reserve(ChunkKey key, long bytes, boolean mayEvict) {
+  /** Asks for memory for a chunk; where it is {@link Admission#IF_FREE}, nothing is evicted. */
+  public Reservation reserve(ChunkKey key, long bytes, Admission admission) {
     if (bytes < 1) {
       throw new IllegalArgumentException("a chunk has at least one byte, got " + bytes);
     }
-    if (closed) {
+    if (closed || admission == Admission.NEVER) {
       return new Reservation(Reservation.Outcome.NO_ROOM);
     }
     ChunkStruct memory = ChunkStruct.ofThread();
@@ -138,7 +134,7 @@ public final class ColumnPool implements AutoCloseable {
             groupAndColumn(key),
             key.representation(),
             bytes,
-            mayEvict,
+            admission == Admission.EVICTING,
             memory.address);
     Reference.reachabilityFence(this);
     return switch (error) {

@@ -1,5 +1,6 @@
 package io.oap.cache.quota;
 
+import io.oap.cache.pool.Admission;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Pin;
 import io.oap.common.ChunkKey;
@@ -62,7 +63,7 @@ final class MinimumPins {
   void replace(ChunkKey old, ChunkKey with, long length) {
     lock.lock();
     try {
-      if (share.replace(old, with, length, true)) {
+      if (share.replace(old, with, length, Admission.EVICTING)) {
         pin(with);
         unpin(old);
       }
@@ -72,23 +73,23 @@ final class MinimumPins {
   }
 
   private void offer(ChunkKey key, long length) {
-    if (share.enter(key, length, true)) {
+    if (share.enter(key, length, Admission.EVICTING)) {
       pin(key);
     }
   }
 
   private void pin(ChunkKey key) {
     if (pins.containsKey(key)) {
-      share.settle(key);
+      share.onLoaded(key);
       return;
     }
     Pin pin = pool.pin(key);
     if (pin != null && room.take(pin.bytes())) {
       pins.put(key, pin);
-      share.settle(key);
+      share.onLoaded(key);
       return;
     }
-    share.abandon(key);
+    share.abandon(key, null, 0);
     if (pin != null) {
       pin.close();
     }

@@ -1,6 +1,7 @@
 package io.oap.cache.quota;
 
 import io.oap.cache.file.KnownFiles.KnownFile;
+import io.oap.cache.pool.Admission;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.PoolSnapshot.HeldKey;
 import io.oap.cache.quota.QuotaRule.Kind;
@@ -91,8 +92,8 @@ public final class QuotaEnforcer {
     return byFolder;
   }
 
-  /** What is limited from now on, besides what was before. Older versions are passed over. */
-  public void tell(List<QuotaRule> told) {
+  /** Limits tables, besides those that are limited already. Older versions are passed over. */
+  public void limit(List<QuotaRule> told) {
     if (told.stream().anyMatch(this::isNew)) {
       change(told);
     }
@@ -120,7 +121,7 @@ public final class QuotaEnforcer {
     }
     limits = limits(versions, quotas, minimums);
     before.minimums().forEach((account, old) -> releaseIfGone(old, minimums.get(account)));
-    settle();
+    onResize();
     if (!limits.quotaOf().equals(before.quotaOf())
         || !limits.minimumOf().equals(before.minimumOf())) {
       assign();
@@ -154,8 +155,8 @@ public final class QuotaEnforcer {
     }
   }
 
-  /** To be called when the capacity has changed. */
-  public synchronized void settle() {
+  /** Fits all limits to the pool's new capacity. */
+  public synchronized void onResize() {
     limits.quotas().values().forEach(one -> one.chunks().resize(bytes(one.limit())));
     limits.minimums().values().forEach(one -> one.chunks().resize(bytes(one.limit())));
   }
@@ -172,7 +173,7 @@ public final class QuotaEnforcer {
     }
     if (!limits.isEmpty()) {
       for (HeldKey held : pool.snapshot().chunks()) {
-        use(held.key(), held.bytes(), true);
+        use(held.key(), held.bytes(), Admission.EVICTING);
       }
     }
   }
@@ -214,15 +215,15 @@ public final class QuotaEnforcer {
   }
 
   /**
-   * A chunk was found in the pool.
+   * Notes a use of a chunk that the pool holds.
    *
-   * @param isAtHome whether it may take the place of others in what is sure to its table
+   * @param admission EVICTING: it may take the place of others in what is sure to its table
    */
-  public void use(ChunkKey key, long length, boolean isAtHome) {
+  public void use(ChunkKey key, long length, Admission admission) {
     FileLimits to = of(key);
     if (isOver(to.quota(), key, length)) {
       drop.accept(key);
-    } else if (to.minimum() != null && isAtHome) {
+    } else if (to.minimum() != null && admission == Admission.EVICTING) {
       to.minimum().use(key, length);
     }
   }
@@ -233,20 +234,20 @@ public final class QuotaEnforcer {
   }
 
   /**
-   * A chunk is to be loaded; must be followed by {@link #loaded} or {@link #abandon}.
+   * Admits a chunk that is to be loaded, if its table has room for it. {@link #onLoaded} or {@link
+   * #abandon} must follow where it has.
    *
-   * @param displaces whether others of its table may have to go for it
-   * @return whether its table has room for it
+   * @param insteadOf the chunk that it stands for and whose place it takes; or null
+   * @param admission EVICTING: others of its table may have to go for it
    */
-  public boolean admit(ChunkKey key, long length, boolean displaces) {
+  public boolean admit(ChunkKey key, ChunkKey insteadOf, long length, Admission admission) {
     QuotaSet quota = of(key).quota();
-    return quota == null || quota.enter(key, length, displaces);
-  }
-
-  /** Admits a chunk that is to take the place of another one. */
-  public boolean admit(ChunkKey key, ChunkKey insteadOf, long length, boolean displaces) {
-    QuotaSet quota = of(key).quota();
-    return quota == null || quota.replace(insteadOf, key, length, displaces);
+    if (quota == null || admission == Admission.NEVER) {
+      return admission != Admission.NEVER;
+    }
+    return insteadOf == null
+        ? quota.enter(key, length, admission)
+        : quota.replace(insteadOf, key, length, admission);
   }
 
   /** Whether another chunk may take the place of this one, if there is room for it then. */
@@ -256,39 +257,34 @@ public final class QuotaEnforcer {
   }
 
   /**
-   * The pool holds a chunk that was admitted.
+   * Counts a chunk that was admitted and is in the pool now.
    *
    * @param insteadOf the chunk whose place it takes, which is still there; or null
    */
-  public void loaded(ChunkKey key, ChunkKey insteadOf, long length, boolean isAtHome) {
+  public void onLoaded(ChunkKey key, ChunkKey insteadOf, long length, Admission admission) {
     FileLimits to = of(key);
     if (to.quota() != null) {
-      to.quota().settle(key);
+      to.quota().onLoaded(key);
     }
     if (isOver(to.quota(), key, length)) {
       drop.accept(key);
     } else if (to.minimum() != null && insteadOf != null) {
       to.minimum().replace(insteadOf, key, length);
-    } else if (to.minimum() != null && isAtHome) {
+    } else if (to.minimum() != null && admission == Admission.EVICTING) {
       to.minimum().load(key, length);
     }
   }
 
-  /** A chunk that was admitted did not get into the pool. */
-  public void abandon(ChunkKey key) {
-    QuotaSet quota = of(key).quota();
-    if (quota != null) {
-      quota.abandon(key);
-    }
-  }
-
   /**
-   * Takes back the admission of a chunk that was to take the place of another one, of that length.
+   * Takes back the admission of a chunk that did not get into the pool; does nothing to others.
+   *
+   * @param insteadOf the chunk whose place it was to take, which counts again; or null
+   * @param insteadOfLength length of that one
    */
-  public void abandon(ChunkKey key, ChunkKey insteadOf, long length) {
+  public void abandon(ChunkKey key, ChunkKey insteadOf, long insteadOfLength) {
     QuotaSet quota = of(key).quota();
     if (quota != null) {
-      quota.abandon(key, insteadOf, length);
+      quota.abandon(key, insteadOf, insteadOfLength);
     }
   }
 

@@ -1,5 +1,6 @@
 package io.oap.cache.quota;
 
+import io.oap.cache.pool.Admission;
 import io.oap.common.ChunkKey;
 import java.util.ArrayList;
 import java.util.List;
@@ -100,13 +101,13 @@ final class QuotaSet {
 
   /**
    * Takes in a chunk that is to be loaded; it counts from now on. Must be followed by {@link
-   * #settle} or {@link #abandon}.
+   * #onLoaded} or {@link #abandon}.
    *
-   * @param displaces whether others may have to go for it
+   * @param admission EVICTING: others may have to go for it
    * @return whether it belongs to this part now
    */
-  boolean enter(ChunkKey key, long length, boolean displaces) {
-    return change(() -> takeIn(key, length, displaces));
+  boolean enter(ChunkKey key, long length, Admission admission) {
+    return change(() -> takeIn(key, length, admission));
   }
 
   /** Changes something under the lock, then tells of those that have to go for it. */
@@ -121,7 +122,7 @@ final class QuotaSet {
     return result;
   }
 
-  private boolean takeIn(ChunkKey key, long length, boolean displaces) {
+  private boolean takeIn(ChunkKey key, long length, Admission admission) {
     Entry entry = entries.get(key);
     if (entry != null) {
       use(key);
@@ -131,7 +132,7 @@ final class QuotaSet {
     forgetUnheld();
     now++;
     int away = misses.miss(key, now, list.size());
-    if (displaces ? !makeRoom(length, 2L * away) : bytes + length > budget) {
+    if (!hasRoom(length, 2L * away, admission)) {
       return false;
     }
     Entry fresh = new Entry(key, length, now);
@@ -152,13 +153,13 @@ final class QuotaSet {
 
   private boolean takeInHeld(ChunkKey key, long length) {
     // Another thread may have had it go meanwhile.
-    boolean stays = !isHeld.test(key) || takeIn(key, length, true);
+    boolean stays = !isHeld.test(key) || takeIn(key, length, Admission.EVICTING);
     endLoad(key);
     return stays;
   }
 
-  /** The pool holds the chunk now. */
-  void settle(ChunkKey key) {
+  /** Counts a chunk as held, that was to be loaded. */
+  void onLoaded(ChunkKey key) {
     change(() -> endLoad(key));
   }
 
@@ -171,25 +172,17 @@ final class QuotaSet {
     return entry != null;
   }
 
-  /** Takes back a chunk that did not get into the pool. */
-  synchronized void abandon(ChunkKey key) {
-    Entry entry = entries.get(key);
-    if (entry != null && entry.isLoading) {
-      remove(entry);
-    }
-  }
-
   /**
    * Gives a chunk's place to another one, which is to be loaded and stands for it. Where the first
    * does not belong to this part, neither does the other.
    *
    * @return whether it belongs to this part now; if not, all is as before
    */
-  boolean replace(ChunkKey old, ChunkKey with, long length, boolean displaces) {
-    return change(() -> putInPlace(old, with, length, displaces));
+  boolean replace(ChunkKey old, ChunkKey with, long length, Admission admission) {
+    return change(() -> putInPlace(old, with, length, admission));
   }
 
-  private boolean putInPlace(ChunkKey old, ChunkKey with, long length, boolean displaces) {
+  private boolean putInPlace(ChunkKey old, ChunkKey with, long length, Admission admission) {
     Entry entry = entries.get(old);
     if (entry == null || entries.containsKey(with)) {
       return false;
@@ -197,7 +190,7 @@ final class QuotaSet {
     boolean wasLoading = entry.isLoading;
     entry.isLoading = true;
     long growth = length - entry.bytes;
-    if (displaces ? !makeRoom(growth, 0) : bytes + growth > budget) {
+    if (!hasRoom(growth, 0, admission)) {
       entry.isLoading = wasLoading;
       return false;
     }
@@ -208,13 +201,21 @@ final class QuotaSet {
     return true;
   }
 
-  /** Takes back {@link #replace}: the other chunk, if the pool still holds it, counts again. */
-  void abandon(ChunkKey key, ChunkKey insteadOf, long length) {
+  /**
+   * Takes back a chunk that did not get into the pool; does nothing to others.
+   *
+   * @param insteadOf the chunk that {@link #replace} was given, or null: it counts again, if the
+   *     pool still holds it
+   */
+  void abandon(ChunkKey key, ChunkKey insteadOf, long insteadOfLength) {
     change(
         () -> {
           Entry entry = entries.get(key);
-          abandon(key);
-          return entry != null && entry.isLoading && takeInHeld(insteadOf, length);
+          if (entry == null || !entry.isLoading) {
+            return false;
+          }
+          remove(entry);
+          return insteadOf != null && takeInHeld(insteadOf, insteadOfLength);
         });
   }
 
@@ -268,6 +269,10 @@ final class QuotaSet {
         }
       }
     }
+  }
+
+  private boolean hasRoom(long length, long idle, Admission admission) {
+    return admission == Admission.EVICTING ? makeRoom(length, idle) : bytes + length <= budget;
   }
 
   /**

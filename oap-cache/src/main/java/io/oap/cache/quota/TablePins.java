@@ -142,10 +142,10 @@ public final class TablePins {
   }
 
   /**
-   * To be called when the capacity has changed: lets go of what the pool gave up with memory that
-   * it no longer has, and of what is too much now.
+   * Fits the pins to the pool's new capacity: lets go of what the pool gave up with memory that it
+   * no longer has, and of what is too much now.
    */
-  public synchronized void settle() {
+  public synchronized void onResize() {
     most = pool.stats().capacityBytes() / SHARE;
     Map<ChunkKey, Kept> before = new HashMap<>(pins);
     pins.clear();

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.oap.cache.ReadContext;
 import io.oap.cache.stats.CacheCounters;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -158,7 +159,8 @@ class CachedParquetReadTest {
     var path = new org.apache.hadoop.fs.Path("file://" + reading.file);
     for (int i = 0; i < 2; i++) {
       CacheCounters counters = new CacheCounters();
-      CachedParquetFile file = new CachedParquetFile(path, conf, reading.cache, counters);
+      CachedParquetFile file =
+          new CachedParquetFile(path, conf, reading.cache, new ReadContext(counters));
       try (ParquetFileReader reader = reading.open(file, ReadingFixture.AS_IT_IS)) {
         assertEquals(expected, ReadingFixture.rows(reader, SampleFile.SCHEMA));
       }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
 import io.oap.cache.ColumnCache;
+import io.oap.cache.ReadContext;
 import io.oap.cache.parquet.CachedParquetFile.RowGroup;
 import io.oap.cache.pool.PoolStats;
 import io.oap.cache.stats.CacheCounters;
@@ -84,7 +85,7 @@ final class ReadingFixture implements AutoCloseable {
 
   CachedParquetFile lookUp() throws IOException {
     counters = new CacheCounters();
-    return new CachedParquetFile(path, conf, cache, counters);
+    return new CachedParquetFile(path, conf, cache, new ReadContext(counters));
   }
 
   /** The row groups of a split as Parquet's reader wants them. */

@@ -1,5 +1,7 @@
 package io.oap.cache.quota;
 
+import static io.oap.cache.pool.Admission.EVICTING;
+import static io.oap.cache.pool.Admission.IF_FREE;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -40,9 +42,9 @@ class QuotaSetTest {
       assertTrue(share.use(key));
       return true;
     }
-    if (share.enter(key, LENGTH, true)) {
+    if (share.enter(key, LENGTH, EVICTING)) {
       held.add(key);
-      share.settle(key);
+      share.onLoaded(key);
     }
     return false;
   }
@@ -119,22 +121,22 @@ class QuotaSetTest {
   @Test
   void chunkThatIsLarger_andGuests_displaceNothing() {
     QuotaSet share = share(2);
-    assertFalse(share.enter(key(0), 2 * LENGTH + 1, true));
-    assertTrue(share.enter(key(0), LENGTH, false));
-    assertFalse(share.enter(key(1), LENGTH + 1, false));
-    assertTrue(share.enter(key(1), LENGTH, false));
+    assertFalse(share.enter(key(0), 2 * LENGTH + 1, EVICTING));
+    assertTrue(share.enter(key(0), LENGTH, IF_FREE));
+    assertFalse(share.enter(key(1), LENGTH + 1, IF_FREE));
+    assertTrue(share.enter(key(1), LENGTH, IF_FREE));
     assertEquals(2 * LENGTH, share.bytes());
   }
 
   @Test
   void whatIsBeingLoaded_cannotLeave() {
     QuotaSet share = share(2);
-    assertTrue(share.enter(key(0), LENGTH, true) && share.enter(key(1), LENGTH, true));
+    assertTrue(share.enter(key(0), LENGTH, EVICTING) && share.enter(key(1), LENGTH, EVICTING));
     share.resize(LENGTH);
     assertTrue(share.has(key(0)) && share.has(key(1)));
-    share.abandon(key(0));
-    share.settle(key(1));
-    share.abandon(key(1));
+    share.abandon(key(0), null, 0);
+    share.onLoaded(key(1));
+    share.abandon(key(1), null, 0);
     assertFalse(share.has(key(0)));
     assertTrue(share.has(key(1)));
     held.add(key(1));
@@ -147,12 +149,12 @@ class QuotaSetTest {
   void chunkThatDoesNotGetIntoThePool_givesItsPlaceBack() {
     QuotaSet share = share(2);
     read(share, 0);
-    assertTrue(share.replace(key(0), key(1), 2 * LENGTH, false));
+    assertTrue(share.replace(key(0), key(1), 2 * LENGTH, IF_FREE));
     share.abandon(key(1), key(0), LENGTH);
     assertTrue(share.has(key(0)) && !share.has(key(1)));
     assertEquals(LENGTH, share.bytes());
-    assertTrue(share.replace(key(0), key(1), 2 * LENGTH, false));
-    share.settle(key(1));
+    assertTrue(share.replace(key(0), key(1), 2 * LENGTH, IF_FREE));
+    share.onLoaded(key(1));
     share.abandon(key(1), key(0), LENGTH);
     assertTrue(share.has(key(1)) && !share.has(key(0)), "it is in the pool");
     share.resize(0);
@@ -190,8 +192,8 @@ class QuotaSetTest {
             shares[other].leaveIfGone(key);
           };
       shares[i] = new QuotaSet(LENGTH, out, held::contains);
-      assertTrue(shares[i].enter(key(i), LENGTH, true));
-      shares[i].settle(key(i));
+      assertTrue(shares[i].enter(key(i), LENGTH, EVICTING));
+      shares[i].onLoaded(key(i));
       QuotaSet share = shares[i];
       threads[i] = new Thread(() -> share.resize(0), "resizes part " + i);
       threads[i].setDaemon(true);
@@ -219,7 +221,7 @@ class QuotaSetTest {
         case 1 -> model.replace(key, length);
         case 2 -> model.abandon(key);
         case 3 -> model.resize(15_000 + random.nextInt(15_000));
-        case 4 -> model.settle(key);
+        case 4 -> model.onLoaded(key);
         case 5 -> assertEquals(model.lengths.containsKey(key), model.share.use(key));
         default -> model.enter(key, length);
       }
@@ -247,17 +249,17 @@ class QuotaSetTest {
     void replace(ChunkKey key, int length) {
       ChunkKey other = new ChunkKey(key.file(), key.rowGroup(), key.column(), 1);
       boolean wasThere = lengths.containsKey(key) && !lengths.containsKey(other);
-      if (share.replace(key, other, length, random.nextBoolean())) {
+      if (share.replace(key, other, length, random.nextBoolean() ? EVICTING : IF_FREE)) {
         assertTrue(wasThere);
         lengths.remove(key);
         loading.remove(key);
         lengths.put(other, length);
-        settle(other);
+        onLoaded(other);
       }
     }
 
     void abandon(ChunkKey key) {
-      share.abandon(key);
+      share.abandon(key, null, 0);
       if (loading.remove(key)) {
         lengths.remove(key);
       }
@@ -268,14 +270,14 @@ class QuotaSetTest {
       share.resize(bytes);
     }
 
-    void settle(ChunkKey key) {
+    void onLoaded(ChunkKey key) {
       loading.remove(key);
-      share.settle(key);
+      share.onLoaded(key);
     }
 
     void enter(ChunkKey key, int length) {
       boolean wasThere = lengths.containsKey(key);
-      if (share.enter(key, length, random.nextBoolean())) {
+      if (share.enter(key, length, random.nextBoolean() ? EVICTING : IF_FREE)) {
         lengths.putIfAbsent(key, length);
         loading.add(key);
       } else {

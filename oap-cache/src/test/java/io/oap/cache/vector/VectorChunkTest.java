@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.oap.cache.pool.Admission;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Pin;
 import io.oap.cache.pool.PoolOptions;
@@ -223,7 +224,7 @@ class VectorChunkTest {
   private Pin publishStrings(ChunkKey key) {
     try (VectorEncoder encoder = new VectorEncoder(VectorKind.BYTES)) {
       encoder.addBytes(values.address(), lengths.address(), nulls.address(), VectorChunk.ZONE_ROWS);
-      return publish(encoder, pool.reserveFree(key, encoder.finish()));
+      return publish(encoder, pool.reserve(key, encoder.finish(), Admission.IF_FREE));
     }
   }
 

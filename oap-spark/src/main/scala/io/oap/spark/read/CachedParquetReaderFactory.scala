@@ -21,7 +21,8 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-import io.oap.cache.ColumnCache
+import io.oap.cache.{ColumnCache, ReadContext}
+import io.oap.cache.pool.Admission
 import io.oap.cache.stats.CacheCounters
 import io.oap.spark.executor.ExecutorCache
 import io.oap.spark.table.ScanCachePolicy
@@ -79,13 +80,13 @@ final class CachedParquetReaderFactory(
       open: (SplitReaders, PartitionedFile) => PartitionReader[T]): PartitionReader[T] = {
     val files = JoinedPartition.filesOf(partition)
     val counters = new CacheCounters
-    val cache: Option[ColumnCache] =
-      if (isVectorized)
-        ExecutorCache.get().map(CachedParquetReaderFactory.inRole(_, files, tableRules))
-      else None
+    val cache: Option[ColumnCache] = if (isVectorized) ExecutorCache.get() else None
+    cache.foreach(_.limit(tableRules.limits.asJava))
     if (CachedParquetReaderFactory.isAstray(files)) counters.runElsewhere()
-    val splits =
-      cache.map(new SplitReaders(parquet, settings, conditions.of(partition), _, counters))
+    val splits = cache.map { cache =>
+      val context = CachedParquetReaderFactory.context(cache, files, tableRules, counters)
+      new SplitReaders(parquet, settings, conditions.of(partition), cache, context)
+    }
     val buildReader: PartitionedFile => PartitionReader[T] = splits match {
       case Some(readers) =>
         file =>
@@ -137,19 +138,21 @@ private final class V1Reader[T](
 
 object CachedParquetReaderFactory {
 
-  /** A task that runs where its chunks do not belong displaces nothing there. */
-  private[spark] def inRole(
+  /** Says how a task reads. One that runs where its chunks do not belong evicts nothing there. */
+  private[spark] def context(
       cache: ColumnCache,
       partition: InputPartition,
-      tableRules: ScanCachePolicy): ColumnCache = {
-    cache.limit(tableRules.limits.asJava)
+      tableRules: ScanCachePolicy,
+      counters: CacheCounters): ReadContext =
     partition match {
-      case placed: PlacedPartition
-          if placed.isGuest || isElsewhere(partition) =>
-        cache.forGuests()
-      case _ => tableRules.pinned.fold(cache)(columns => cache.keeping(columns.contains(_)))
+      case placed: PlacedPartition if placed.isGuest || isElsewhere(partition) =>
+        new ReadContext(counters, Admission.IF_FREE, _ => false)
+      case _ =>
+        tableRules.pinned.fold(new ReadContext(counters)) { columns =>
+          val keeps = cache.files.inColumns(columns.contains(_))
+          new ReadContext(counters, Admission.EVICTING, keeps)
+        }
     }
-  }
 
   private[spark] def isElsewhere(partition: InputPartition): Boolean =
     partition match {

@@ -22,10 +22,9 @@ import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionRea
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 
-import io.oap.cache.ColumnCache
+import io.oap.cache.{ColumnCache, ReadContext}
 import io.oap.cache.parquet.CachedParquetFile
 import io.oap.cache.parquet.CachedParquetFile.RowGroup
-import io.oap.cache.stats.CacheCounters
 
 /** A file that only Spark's own reader may read. */
 private[spark] final class EncryptedFileException(file: PartitionedFile)
@@ -43,11 +42,11 @@ private[spark] final class OpenSplit(
     settings: ReadSettings,
     runtimeFilters: Array[Filter],
     cache: ColumnCache,
-    counters: CacheCounters) {
+    context: ReadContext) {
 
   private val hadoopConf = parquet.broadcastedConf.value.value
 
-  val cached = new CachedParquetFile(file.toPath, hadoopConf, cache, counters)
+  val cached = new CachedParquetFile(file.toPath, hadoopConf, cache, context)
   if (cached.isEncrypted) {
     throw new EncryptedFileException(file)
   }
@@ -60,7 +59,7 @@ private[spark] final class OpenSplit(
   val rowGroups: Seq[RowGroup] = {
     val all = cached.rowGroups(file.start, file.length).asScala.toSeq
     val kept = withCandidates(all, runtimeFilters)
-    counters.pruneRowGroups(all.size - kept.size)
+    context.counters.pruneRowGroups(all.size - kept.size)
     kept
   }
 

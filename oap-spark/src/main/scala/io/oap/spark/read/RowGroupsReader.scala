@@ -127,7 +127,7 @@ private[spark] final class RowGroupsReader(split: OpenSplit, task: TaskReadConte
 
   /** The vector chunk of a column if the pool holds it; else null. */
   private def vectorOf(group: RowGroup, column: FlatColumn): PinnedVector = {
-    val held = task.vectors.getIfHeld(key(group, column, column.representation))
+    val held = task.vectors.getIfHeld(key(group, column, column.representation), task.context)
     if (held == null || held.chunk.rows == group.metaData.getRowCount) held
     else {
       held.drop()
@@ -179,10 +179,11 @@ private[spark] final class RowGroupsReader(split: OpenSplit, task: TaskReadConte
     for (column <- flat; vector = held(column.index) if vector != null) {
       task.counters.hit(vector.bytes)
       val encoded = split.cached.chunk(group, column.leaf)
-      task.vectors.asked(
+      task.vectors.recordAsk(
         key(group, column, column.representation),
         vector,
-        if (encoded == null) vector.bytes else encoded.length.toLong)
+        if (encoded == null) vector.bytes else encoded.length.toLong,
+        task.context)
     }
     val filters = for {
       filter <- task.rowFilters
@@ -259,7 +260,12 @@ private[spark] final class RowGroupsReader(split: OpenSplit, task: TaskReadConte
       encoded,
       sizes.getOrElse(column.path, 0L),
       isHeld)
-    new Promotion(chunks, group.metaData.getRowCount, task.vectors, task.zoneCopy)
+    new Promotion(
+      chunks,
+      group.metaData.getRowCount,
+      task.vectors,
+      task.context,
+      task.zoneCopy)
   }
 }
 

@@ -7,9 +7,8 @@ import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-import io.oap.cache.ColumnCache
+import io.oap.cache.{ColumnCache, ReadContext}
 import io.oap.cache.file.FileReplacedException
-import io.oap.cache.stats.CacheCounters
 import io.oap.cache.vector.VectorException
 
 /**
@@ -29,13 +28,13 @@ private[spark] final class SplitReaders(
     settings: ReadSettings,
     conditions: ScanConditions,
     cache: ColumnCache,
-    counters: CacheCounters)
+    context: ReadContext)
     extends AutoCloseable {
 
   private val rowGroupsTask = {
     val isOfUse = settings.representation.usesVectors || conditions.rows.areOnValues
     if (isOfUse && parquet.readDataSchema.nonEmpty) {
-      Some(new TaskReadContext(parquet, settings, conditions, cache, counters))
+      Some(new TaskReadContext(parquet, settings, conditions, cache, context))
     } else {
       None
     }
@@ -58,9 +57,10 @@ private[spark] final class SplitReaders(
   }
 
   private def open(file: PartitionedFile): OpenReader = {
+    val counters = context.counters
     val foundBefore = counters.chunksHit
     val askedBefore = counters.chunksAsked
-    val split = new OpenSplit(file, parquet, settings, conditions.runtime, cache, counters)
+    val split = new OpenSplit(file, parquet, settings, conditions.runtime, cache, context)
     val batches = rowGroupsTask match {
       case Some(task) => new RowGroupsReader(split, task)
       case None =>
@@ -75,7 +75,9 @@ private[spark] final class SplitReaders(
     new OpenReader(
       batches,
       () =>
-        split.cached.isRead(counters.chunksHit - foundBefore, counters.chunksAsked - askedBefore))
+        split.cached.recordRead(
+          counters.chunksHit - foundBefore,
+          counters.chunksAsked - askedBefore))
   }
 
   def openRows(file: PartitionedFile): PartitionReader[InternalRow] =

@@ -7,7 +7,7 @@ import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionRea
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 
-import io.oap.cache.{ColumnCache, VectorChunks}
+import io.oap.cache.{ColumnCache, ReadContext, VectorChunks}
 import io.oap.cache.stats.CacheCounters
 import io.oap.cache.vector.{NativeBuffer, VectorChunk}
 import io.oap.common.ChunkKey
@@ -28,8 +28,10 @@ private[spark] final class TaskReadContext(
     settings: ReadSettings,
     conditions: ScanConditions,
     cache: ColumnCache,
-    val counters: CacheCounters)
+    val context: ReadContext)
     extends AutoCloseable {
+
+  def counters: CacheCounters = context.counters
 
   def readSchema: StructType = parquet.readDataSchema
 

@@ -89,18 +89,17 @@ private[spark] final class WarmReaderFactory(
 
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = {
     val here = SparkEnv.get.executorId
-    def opened =
-      ExecutorCache.get().map(CachedParquetReaderFactory.inRole(_, partition, tableRules))
     if (isPatient && CachedParquetReaderFactory.isElsewhere(partition))
       one(Warmed(here, isElsewhere = true))
     else {
-      opened match {
+      ExecutorCache.get() match {
         case None =>
           one(Warmed(here, fault = ExecutorCache.ifOpened.flatMap(_.left.toOption)))
         case Some(cache) =>
+          cache.limit(tableRules.limits.asJava)
           new FilePartitionReader[InternalRow](
             partition.asInstanceOf[FilePartition].files.iterator,
-            file => new OneRow(() => new FileWarming(file, cache, here).run().toRow),
+            file => new OneRow(() => new FileWarming(file, partition, cache, here).run().toRow),
             parquet.options)
       }
     }
@@ -109,14 +108,18 @@ private[spark] final class WarmReaderFactory(
   private def one(row: Warmed): PartitionReader[InternalRow] = new OneRow(() => row.toRow)
 
   /** The part of one file that a task is to warm. */
-  private final class FileWarming(file: PartitionedFile, cache: ColumnCache, here: String) {
+  private final class FileWarming(
+      file: PartitionedFile,
+      partition: InputPartition,
+      cache: ColumnCache,
+      here: String) {
     private val counters = new CacheCounters
     private var result = Warmed(here)
 
     def run(): Warmed = {
       try {
-        val split =
-          new OpenSplit(file, parquet, settings, conditions.runtime, cache, counters)
+        val context = CachedParquetReaderFactory.context(cache, partition, tableRules, counters)
+        val split = new OpenSplit(file, parquet, settings, conditions.runtime, cache, context)
         val groups = split.withCandidates(split.rowGroups, parquet.filters)
         val leaves = wantedLeaves(split)
         val vectors =

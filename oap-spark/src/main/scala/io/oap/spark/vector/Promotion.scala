@@ -7,7 +7,7 @@ import scala.util.control.NonFatal
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-import io.oap.cache.VectorChunks
+import io.oap.cache.{ReadContext, VectorChunks}
 import io.oap.cache.vector.{VectorChunk, VectorEncoder}
 import io.oap.common.ChunkKey
 
@@ -37,6 +37,7 @@ private[spark] final class Promotion(
     chunks: Seq[PromotedChunk],
     rowCount: Long,
     vectors: VectorChunks,
+    context: ReadContext,
     zone: => ZoneCopy)
     extends AutoCloseable
     with Logging {
@@ -101,7 +102,8 @@ private[spark] final class Promotion(
 
   private def publish(): Unit = {
     open.foreach { one =>
-      vectors.put(one.chunk.vector, one.encoder, one.chunk.encoded, one.chunk.encodedBytes)
+      val chunk = one.chunk
+      vectors.put(chunk.vector, one.encoder, chunk.encoded, chunk.encodedBytes, context)
     }
     close()
   }

@@ -1,0 +1,174 @@
+package io.oap.cache;
+
+import io.oap.cache.pool.Admission;
+import io.oap.cache.pool.Reservation;
+import io.oap.cache.pool.Reservation.Outcome;
+import io.oap.cache.stats.MissCause;
+import io.oap.common.ChunkKey;
+import java.util.concurrent.CountDownLatch;
+
+/**
+ * A chunk on its way into the pool, from the promise to load it to its publication. Other callers
+ * that want the chunk meanwhile wait for the end of this. Closing it before {@link #publish} takes
+ * everything back: the promise, the memory, and the place in its table's quota. For one thread.
+ *
+ * <pre>{@code
+ * try (ChunkLoad load = cache.begin(key, bytes, context)) {
+ *   if (load.hasRoom()) {
+ *     // fill load.room()
+ *     load.publish(checksum);
+ *   }
+ * }
+ * }</pre>
+ */
+final class ChunkLoad implements AutoCloseable {
+  private final ChunkCache cache;
+  private final ChunkKey key;
+  private final long bytes;
+  private final ChunkKey insteadOf;
+  private final long insteadOfBytes;
+  private final ReadContext context;
+  private final CountDownLatch done = new CountDownLatch(1);
+  private CountDownLatch others;
+  private boolean isPromised;
+  private Reservation room;
+  private MissCause refusal = MissCause.OTHER;
+
+  /**
+   * Promises to load a chunk, and asks for room for it. To be closed, whatever came of it.
+   *
+   * @param insteadOf the chunk that it stands for and whose place it takes; or null
+   * @param insteadOfBytes length of that one
+   */
+  ChunkLoad(
+      ChunkCache cache,
+      ChunkKey key,
+      long bytes,
+      ChunkKey insteadOf,
+      long insteadOfBytes,
+      ReadContext context) {
+    this.cache = cache;
+    this.key = key;
+    this.bytes = bytes;
+    this.insteadOf = insteadOf;
+    this.insteadOfBytes = insteadOfBytes;
+    this.context = context;
+    boolean hasBegun = false;
+    try {
+      reserve();
+      hasBegun = hasRoom();
+    } finally {
+      if (!hasBegun) {
+        close(); // nobody need wait for it
+      }
+    }
+  }
+
+  private void reserve() {
+    if (cache.fault() != null) {
+      return;
+    }
+    others = cache.loads.putIfAbsent(key, done);
+    isPromised = others == null;
+    if (!isPromised) {
+      return;
+    }
+    try {
+      if (cache.quotas.admit(key, insteadOf, bytes, context.admission())) {
+        room = cache.pool.reserve(key, bytes, context.admission());
+        refusal = why(room.outcome());
+      } else {
+        refusal = MissCause.NOT_ADMITTED;
+      }
+    } catch (RuntimeException | LinkageError e) {
+      cache.switchOff(e);
+    }
+  }
+
+  private MissCause why(Outcome outcome) {
+    return switch (outcome) {
+      case NO_ROOM ->
+          context.admission() == Admission.EVICTING
+              ? MissCause.PINNED_FULL
+              : MissCause.NOT_ADMITTED;
+      case TOO_LARGE -> MissCause.TOO_LARGE;
+      default -> MissCause.OTHER;
+    };
+  }
+
+  /** Whether there is memory for the chunk, which this caller is to fill. */
+  boolean hasRoom() {
+    return isPromised && room != null && room.outcome() == Outcome.RESERVED;
+  }
+
+  /** Whether the pool holds the chunk by now. */
+  boolean isPresent() {
+    return room != null && room.outcome() == Outcome.PRESENT;
+  }
+
+  /** Opens when another caller has ended its load of the chunk; null where none has begun one. */
+  CountDownLatch others() {
+    return others;
+  }
+
+  /** Why the chunk does not enter the pool, where this caller is not to load it. */
+  MissCause refusal() {
+    return refusal;
+  }
+
+  /**
+   * The memory to fill.
+   *
+   * @throws IllegalStateException where there is none, or not any more
+   */
+  Reservation room() {
+    if (!hasRoom()) {
+      throw new IllegalStateException("no room for " + key + ": " + refusal);
+    }
+    return room;
+  }
+
+  /**
+   * Makes the chunk visible to all readers. All of the room must have been filled.
+   *
+   * @param checksum of the chunk, as {@link Checksum} computes it
+   * @throws IllegalStateException where there is no room, or not any more
+   */
+  void publish(long checksum) {
+    room().setNote(checksum);
+    room.publish().close();
+    cache.onLoaded(key, insteadOf, bytes, context);
+    if (insteadOf != null) {
+      cache.replace(insteadOf, key, bytes);
+    }
+  }
+
+  /** Ends the load; what was not published is given back. Closing again does nothing. */
+  @Override
+  public void close() {
+    if (!isPromised) {
+      return;
+    }
+    isPromised = false;
+    try {
+      closeRoom();
+    } finally {
+      try {
+        cache.quotas.abandon(key, insteadOf, insteadOfBytes); // nothing, where it was published
+      } finally {
+        cache.loads.remove(key, done);
+        done.countDown();
+      }
+    }
+  }
+
+  private void closeRoom() {
+    try {
+      if (room != null) {
+        room.close();
+      }
+    } catch (RuntimeException | LinkageError e) {
+      cache.switchOff(e);
+    }
+  }
+}
