@@ -2,6 +2,7 @@ package io.oap.cache;
 
 import com.google.common.cache.Cache;
 import com.google.common.cache.CacheBuilder;
+import io.oap.cache.file.FileRanges;
 import io.oap.cache.file.KnownFiles.KnownFile;
 import io.oap.cache.pool.Admission;
 import io.oap.cache.pool.CapacityModel;

@@ -1,6 +1,7 @@
 package io.oap.cache;
 
-import io.oap.cache.FileRanges.Range;
+import io.oap.cache.file.FileRanges;
+import io.oap.cache.file.FileRanges.Range;
 import io.oap.cache.pool.Pin;
 import io.oap.cache.pool.Reservation;
 import io.oap.cache.stats.CacheCounters;

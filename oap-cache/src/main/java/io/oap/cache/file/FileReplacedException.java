@@ -1,14 +1,13 @@
 package io.oap.cache.file;
 
 import java.io.IOException;
-import org.apache.hadoop.fs.Path;
 
 /** A path has another file than the one whose status a reader was given. */
 public final class FileReplacedException extends IOException {
 
   private static final long serialVersionUID = 1;
 
-  public FileReplacedException(Path path) {
+  public FileReplacedException(String path) {
     super(
         "File was replaced while it was being read: "
             + path

@@ -3,7 +3,8 @@ package io.oap.cache.parquet;
 import io.oap.cache.ChunkRequest;
 import io.oap.cache.ColumnCache;
 import io.oap.cache.ReadContext;
-import io.oap.cache.file.FileIdentities;
+import io.oap.cache.file.FileSource;
+import io.oap.cache.file.FileStream;
 import io.oap.cache.file.KnownFiles;
 import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
@@ -11,70 +12,80 @@ import io.oap.common.FileIdentity;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.FileStatus;
-import org.apache.hadoop.fs.Path;
-import org.apache.parquet.HadoopReadOptions;
+import java.util.function.Supplier;
 import org.apache.parquet.ParquetReadOptions;
 import org.apache.parquet.hadoop.ParquetFileReader;
 import org.apache.parquet.hadoop.metadata.BlockMetaData;
 import org.apache.parquet.hadoop.metadata.ParquetMetadata;
-import org.apache.parquet.hadoop.util.HadoopInputFile;
+import org.apache.parquet.io.InputFile;
 import org.apache.parquet.io.SeekableInputStream;
 
 /**
- * One version of a Parquet file, read through a {@link ColumnCache}. Creating one asks the file
- * system for the file's status, so that only the version that is there now is served; the file
- * itself is opened only for what the cache lacks. For one reader on one thread.
+ * One version of a Parquet file, read through a {@link ColumnCache}. The file is opened only for
+ * what the cache lacks. For one reader on one thread.
  */
 public final class CachedParquetFile {
   private final ColumnCache cache;
   private final ReadContext context;
-  private final HadoopInputFile inputFile;
-  private final FileIdentity identity;
+  private final FileSource source;
+  private final Supplier<ParquetReadOptions> options;
   private final FileId id;
   private final CachedFooter footer;
 
   /**
-   * Looks the file up and makes sure of its footer.
+   * Makes sure of the file's footer.
    *
+   * @param source the version that is there now
+   * @param options how Parquet reads a footer that is not cached
    * @throws IOException as Parquet's own reader would throw it for a file that is missing or no
    *     Parquet file
    */
-  public CachedParquetFile(Path path, Configuration conf, ColumnCache cache, ReadContext context)
+  public CachedParquetFile(
+      FileSource source,
+      Supplier<ParquetReadOptions> options,
+      ColumnCache cache,
+      ReadContext context)
       throws IOException {
     this.cache = cache;
     this.context = context;
-    FileStatus status = path.getFileSystem(conf).getFileStatus(path);
-    inputFile = HadoopInputFile.fromStatus(status, conf);
-    identity = FileIdentities.of(status);
-    id = identity.id();
+    this.source = source;
+    this.options = options;
+    id = identity().id();
     footer = cache.footers().footer(id, this::readFooter);
     if (!footer.isEncrypted()) {
-      cache.files().add(id, () -> footer.describe(identity));
+      cache.files().add(id, () -> footer.describe(identity()));
     }
   }
 
   private CachedFooter readFooter() throws IOException {
-    ParquetReadOptions options =
-        HadoopReadOptions.builder(inputFile.getConfiguration(), inputFile.getPath()).build();
-    try (VersionedFileStream stream = fileStream()) {
-      return new CachedFooter(id, ParquetFileReader.readFooter(inputFile, options, stream));
+    try (SeekableInputStream stream = newStreamOfFile()) {
+      return new CachedFooter(id, ParquetFileReader.readFooter(inputFile(), options.get(), stream));
     }
-  }
-
-  private VersionedFileStream fileStream() {
-    return new VersionedFileStream(identity, inputFile, context.counters());
   }
 
   /** Which version of the file this is. */
   public FileIdentity identity() {
-    return identity;
+    return source.identity();
   }
 
-  /** The file as Parquet's reader wants it. */
-  public HadoopInputFile inputFile() {
-    return inputFile;
+  /** What Parquet's reader wants to know of the file; it gets the bytes from a stream of ours. */
+  InputFile inputFile() {
+    return new InputFile() {
+      @Override
+      public long getLength() {
+        return identity().length();
+      }
+
+      @Override
+      public SeekableInputStream newStream() {
+        return newStreamOfFile();
+      }
+
+      @Override
+      public String toString() {
+        return identity().path();
+      }
+    };
   }
 
   /**
@@ -117,7 +128,7 @@ public final class CachedParquetFile {
    */
   public List<RowGroup> rowGroups(long start, long length) {
     if (isEncrypted()) {
-      throw new IllegalStateException("Encrypted files are not cached: " + inputFile);
+      throw new IllegalStateException("Encrypted files are not cached: " + identity().path());
     }
     List<RowGroup> rowGroups = new ArrayList<>();
     for (int i = 0; i < footer.rowGroupsForReading().size(); i++) {
@@ -152,19 +163,19 @@ public final class CachedParquetFile {
    * @param wanted what {@link #chunk} gave, to be loaded together
    */
   public void load(List<ChunkRequest> wanted) throws IOException {
-    try (VersionedFileStream stream = fileStream()) {
+    try (FileStream stream = source.open()) {
       cache.chunks().load(wanted, stream, context);
     }
   }
 
   /** The file's bytes, read around the cache; to be closed by the caller. */
   public SeekableInputStream newStreamOfFile() {
-    return fileStream();
+    return new ParquetFileStream(source.open(), context.counters());
   }
 
   /** The file's bytes, chunks from the cache; to be closed by the caller. */
   public CachedParquetStream newStream() {
     return new CachedParquetStream(
-        fileStream(), id, footer, cache.footers(), cache.chunks(), context);
+        source.open(), id, footer, cache.footers(), cache.chunks(), context);
   }
 }

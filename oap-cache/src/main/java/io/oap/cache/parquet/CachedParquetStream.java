@@ -2,9 +2,10 @@ package io.oap.cache.parquet;
 
 import io.oap.cache.ChunkCache;
 import io.oap.cache.ChunkRequest;
-import io.oap.cache.FileRanges.Range;
 import io.oap.cache.PinnedChunks;
 import io.oap.cache.ReadContext;
+import io.oap.cache.file.FileRanges.Range;
+import io.oap.cache.file.FileStream;
 import io.oap.cache.file.MetadataCache;
 import io.oap.cache.stats.MissCause;
 import io.oap.common.FileId;
@@ -21,7 +22,6 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import org.apache.parquet.bytes.ByteBufferAllocator;
 import org.apache.parquet.io.ParquetFileRange;
-import org.apache.parquet.io.SeekableInputStream;
 
 /**
  * A Parquet file as Parquet's own reader sees it, with its column chunks served from the cache. Not
@@ -34,11 +34,10 @@ import org.apache.parquet.io.SeekableInputStream;
  * Dictionary pages, bloom filters and page indexes come as small sequential reads; those go through
  * the footer cache. All else is read from the file.
  */
-public final class CachedParquetStream extends SeekableInputStream {
+public final class CachedParquetStream extends ParquetFileStream {
   private static final int SMALL_CHUNK_BYTES = 256 << 10;
   private static final ByteBuffer EMPTY = ByteBuffer.allocate(0);
 
-  private final VersionedFileStream file;
   private final FileId id;
   private final CachedFooter footer;
   private final MetadataCache footers;
@@ -46,18 +45,17 @@ public final class CachedParquetStream extends SeekableInputStream {
   private final ReadContext context;
 
   private final List<PinnedChunks> held = new ArrayList<>();
-  private long position;
   private ByteBuffer window = EMPTY;
   private long windowStart;
 
   CachedParquetStream(
-      VersionedFileStream file,
+      FileStream file,
       FileId id,
       CachedFooter footer,
       MetadataCache footers,
       ChunkCache chunks,
       ReadContext context) {
-    this.file = file;
+    super(file, context.counters());
     this.id = id;
     this.footer = footer;
     this.footers = footers;
@@ -135,7 +133,7 @@ public final class CachedParquetStream extends SeekableInputStream {
           if (!isPart || isWorthLoading(chunk, wanted)) {
             whole.add(chunk);
           } else {
-            context.counters().miss(MissCause.OTHER);
+            counters.miss(MissCause.OTHER);
             chunks.recordPartialAsk(chunk, wantedBytes(wanted), false, context);
             around.addAll(wanted);
           }
@@ -190,7 +188,7 @@ public final class CachedParquetStream extends SeekableInputStream {
       return false;
     }
     held.add(found);
-    context.counters().hit(wantedBytes(wanted));
+    counters.hit(wantedBytes(wanted));
     chunks.recordPartialAsk(chunk, wantedBytes(wanted), true, context);
     slice(found.buffer(0), chunk, wanted);
     return true;
@@ -220,7 +218,7 @@ public final class CachedParquetStream extends SeekableInputStream {
     around.forEach(range -> ranges.add(new Range(range.getOffset(), range.getLength())));
     long start = System.nanoTime();
     List<ByteBuffer> buffers = file.read(ranges);
-    context.counters().read(wantedBytes(around), System.nanoTime() - start);
+    counters.read(wantedBytes(around), System.nanoTime() - start);
     for (int i = 0; i < buffers.size(); i++) {
       ParquetFileRange range = around.get(i);
       hand(range, footer.chunkAround(range.getOffset(), range.getLength()), buffers.get(i));
@@ -258,7 +256,7 @@ public final class CachedParquetStream extends SeekableInputStream {
     ChunkRequest chunk = footer.chunkAround(windowStart, length);
     try (PinnedChunks found = chunk == null ? null : chunks.getIfHeld(chunk, context)) {
       if (found == null || found.dropDamaged()) {
-        file.readFully(windowStart, bytes);
+        readFileFully(windowStart, ByteBuffer.wrap(bytes));
       } else {
         ByteBuffer source = found.buffer(0);
         source.get(source.position() + (int) (windowStart - chunk.offset()), bytes);
@@ -267,77 +265,28 @@ public final class CachedParquetStream extends SeekableInputStream {
     return bytes;
   }
 
-  @Override
-  public long getPos() {
-    return position;
-  }
-
-  @Override
-  public void seek(long newPosition) {
-    position = newPosition;
-  }
-
-  @Override
-  public int read() throws IOException {
-    if (windowAtPosition()) {
-      position++;
-      return window.get() & 0xff;
-    }
-    file.seek(position);
-    int value = file.read();
-    position = file.getPos();
-    return value;
-  }
-
-  @Override
-  public int read(byte[] bytes, int start, int length) throws IOException {
-    return read(ByteBuffer.wrap(bytes, start, length));
-  }
-
-  @Override
-  public int read(ByteBuffer buffer) throws IOException {
-    if (!buffer.hasRemaining()) {
-      return 0;
-    }
-    if (windowAtPosition()) {
-      int count = Math.min(buffer.remaining(), window.remaining());
-      buffer.put(window.slice(window.position(), count));
-      position += count;
-      return count;
-    }
-    file.seek(position);
-    int count = file.read(buffer);
-    position = file.getPos();
-    return count;
-  }
-
-  @Override
-  public void readFully(byte[] bytes) throws IOException {
-    readFully(ByteBuffer.wrap(bytes));
-  }
-
-  @Override
-  public void readFully(byte[] bytes, int start, int length) throws IOException {
-    readFully(ByteBuffer.wrap(bytes, start, length));
-  }
-
-  @Override
-  public void readFully(ByteBuffer buffer) throws IOException {
-    while (buffer.hasRemaining()) {
-      if (read(buffer) < 0) {
-        throw new EOFException(
-            "File ended at "
-                + position
-                + ", "
-                + buffer.remaining()
-                + " bytes short of what was asked for");
+  private void readFileFully(long at, ByteBuffer into) throws IOException {
+    while (into.hasRemaining()) {
+      if (readFile(at + into.position(), into) < 0) {
+        throw new EOFException("File ended within what lies at " + at);
       }
     }
   }
 
   @Override
+  public int read(ByteBuffer into) throws IOException {
+    if (!into.hasRemaining() || !windowAtPosition()) {
+      return super.read(into);
+    }
+    int count = Math.min(into.remaining(), window.remaining());
+    into.put(window.slice(window.position(), count));
+    position += count;
+    return count;
+  }
+
+  @Override
   public void close() throws IOException {
     releaseHeld();
-    file.close();
+    super.close();
   }
 }

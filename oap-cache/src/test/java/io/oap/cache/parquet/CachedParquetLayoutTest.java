@@ -69,7 +69,7 @@ class CachedParquetLayoutTest {
     System.out.println("CachedParquetLayoutTest: seed " + seed + " (-Doap.seed)");
     Random random = new Random(seed);
     CachedParquetFile file = reading.lookUp();
-    HadoopInputFile input = file.inputFile();
+    HadoopInputFile input = HadoopInputFile.fromPath(reading.path, reading.conf);
     long length = input.getLength();
     List<Long> all = starts(file.footer().getBlocks());
     assertEquals(10, all.size());

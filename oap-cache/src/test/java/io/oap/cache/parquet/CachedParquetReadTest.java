@@ -6,13 +6,21 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.oap.cache.ReadContext;
+import io.oap.cache.file.FileSource;
+import io.oap.cache.file.FileStream;
+import io.oap.cache.file.HadoopFileSource;
 import io.oap.cache.stats.CacheCounters;
+import io.oap.common.FileIdentity;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.parquet.HadoopReadOptions;
 import org.apache.parquet.column.ParquetProperties.WriterVersion;
 import org.apache.parquet.hadoop.ParquetFileReader;
 import org.apache.parquet.hadoop.metadata.BlockMetaData;
@@ -160,7 +168,11 @@ class CachedParquetReadTest {
     for (int i = 0; i < 2; i++) {
       CacheCounters counters = new CacheCounters();
       CachedParquetFile file =
-          new CachedParquetFile(path, conf, reading.cache, new ReadContext(counters));
+          new CachedParquetFile(
+              new HadoopFileSource(path, conf),
+              () -> HadoopReadOptions.builder(conf, path).build(),
+              reading.cache,
+              new ReadContext(counters));
       try (ParquetFileReader reader = reading.open(file, ReadingFixture.AS_IT_IS)) {
         assertEquals(expected, ReadingFixture.rows(reader, SampleFile.SCHEMA));
       }
@@ -189,5 +201,52 @@ class CachedParquetReadTest {
     reading.write(0, writer -> writer);
     reading.assertSame();
     reading.assertSameWithoutTheFile(ReadingFixture.AS_IT_IS, SampleFile.SCHEMA);
+  }
+
+  /** A source of another kind: the bytes of a file on the heap. */
+  private record HeapSource(FileIdentity identity, byte[] bytes, AtomicInteger opened)
+      implements FileSource {
+    @Override
+    public FileStream open() {
+      opened.incrementAndGet();
+      return new FileStream() {
+        @Override
+        public int read(long position, ByteBuffer into) {
+          int count = (int) Math.min(into.remaining(), bytes.length - position);
+          into.put(bytes, (int) position, Math.max(count, 0));
+          return count > 0 ? count : -1;
+        }
+
+        @Override
+        public List<ByteBuffer> read(List<Range> ranges) {
+          return ranges.stream()
+              .map(range -> ByteBuffer.wrap(bytes, (int) range.offset(), range.length()))
+              .toList();
+        }
+
+        @Override
+        public void close() {}
+      };
+    }
+  }
+
+  @Test
+  void fileOfAnySource_isReadThroughTheCache() throws IOException {
+    reading.write(3000, writer -> writer);
+    List<String> expected = reading.plain(ReadingFixture.AS_IT_IS, SampleFile.SCHEMA);
+    byte[] bytes = Files.readAllBytes(reading.file);
+    FileIdentity identity = new FileIdentity("heap:/sample", bytes.length, 1, "");
+    HeapSource source = new HeapSource(identity, bytes, new AtomicInteger());
+    for (int i = 0; i < 2; i++) {
+      reading.fs.resetCounts();
+      reading.counters = new CacheCounters();
+      try (ParquetFileReader reader = reading.open(reading.open(source), ReadingFixture.AS_IT_IS)) {
+        assertEquals(expected, ReadingFixture.rows(reader, SampleFile.SCHEMA));
+      }
+      assertEquals(
+          3 * COLUMNS, i == 0 ? reading.counters.chunksMissed() : reading.counters.chunksHit());
+      assertEquals(0, reading.fs.opened.get());
+    }
+    assertEquals(0, reading.counters.bytesFromFile());
   }
 }

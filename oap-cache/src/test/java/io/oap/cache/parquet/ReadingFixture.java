@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 
 import io.oap.cache.ColumnCache;
 import io.oap.cache.ReadContext;
+import io.oap.cache.file.FileSource;
+import io.oap.cache.file.HadoopFileSource;
 import io.oap.cache.parquet.CachedParquetFile.RowGroup;
 import io.oap.cache.pool.PoolStats;
 import io.oap.cache.stats.CacheCounters;
@@ -85,7 +87,12 @@ final class ReadingFixture implements AutoCloseable {
 
   CachedParquetFile lookUp() throws IOException {
     counters = new CacheCounters();
-    return new CachedParquetFile(path, conf, cache, new ReadContext(counters));
+    return open(new HadoopFileSource(path, conf));
+  }
+
+  /** The file, from a source of its bytes. */
+  CachedParquetFile open(FileSource source) throws IOException {
+    return new CachedParquetFile(source, () -> options(AS_IT_IS), cache, new ReadContext(counters));
   }
 
   /** The row groups of a split as Parquet's reader wants them. */

@@ -7,10 +7,12 @@ import scala.jdk.CollectionConverters._
 import org.apache.hadoop.mapred.FileSplit
 import org.apache.hadoop.mapreduce.{JobID, TaskAttemptID, TaskID, TaskType}
 import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl
+import org.apache.parquet.HadoopReadOptions
 import org.apache.parquet.filter2.predicate.LogicalInverseRewriter
 import org.apache.parquet.filter2.statisticslevel.StatisticsFilter
 import org.apache.parquet.hadoop.ParquetInputFormat
 import org.apache.parquet.hadoop.metadata.{FileMetaData, ParquetMetadata}
+import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.parquet.io.SeekableInputStream
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.execution.datasources.PartitionedFile
@@ -23,6 +25,7 @@ import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 
 import io.oap.cache.{ColumnCache, ReadContext}
+import io.oap.cache.file.HadoopFileSource
 import io.oap.cache.parquet.CachedParquetFile
 import io.oap.cache.parquet.CachedParquetFile.RowGroup
 
@@ -46,7 +49,13 @@ private[spark] final class OpenSplit(
 
   private val hadoopConf = parquet.broadcastedConf.value.value
 
-  val cached = new CachedParquetFile(file.toPath, hadoopConf, cache, context)
+  private val source = new HadoopFileSource(file.toPath, hadoopConf)
+
+  val cached = new CachedParquetFile(
+    source,
+    () => HadoopReadOptions.builder(hadoopConf, source.status.getPath).build(),
+    cache,
+    context)
   if (cached.isEncrypted) {
     throw new EncryptedFileException(file)
   }
@@ -104,7 +113,7 @@ private[spark] final class OpenSplit(
       reader.initialize(
         new FileSplit(file.toPath, file.start, file.length, Array.empty[String]),
         task,
-        Some(cached.inputFile),
+        Some(HadoopInputFile.fromStatus(source.status, hadoopConf)),
         Some(stream),
         Some(new ParquetMetadata(metaData, from.map(_.metaData).asJava))
       )

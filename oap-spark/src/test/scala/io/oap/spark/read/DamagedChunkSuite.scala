@@ -11,6 +11,8 @@ import org.apache.spark.SparkException
 import org.apache.spark.sql.DataFrame
 import org.scalatest.BeforeAndAfterEach
 
+import io.oap.cache.ReadContext
+import io.oap.cache.stats.CacheCounters
 import io.oap.cache.vector.{NativeBuffer, VectorEncoder, VectorKind}
 import io.oap.common.ChunkKey
 import io.oap.spark.{CacheControl, CacheSuite, DamagedPool, NoDirectMemory}
@@ -207,7 +209,8 @@ class DamagedChunkSuite extends CacheSuite with BeforeAndAfterEach {
       assert(cache.drop(Map(key.file -> BitSet.valueOf(Array(2L))).asJava) === 1)
       Using.resource(new VectorEncoder(VectorKind.I64)) { encoder =>
         encoder.add(new NativeBuffer(800).address, 0, 100)
-        cache.vectors.put(key, encoder, ChunkKey.encoded(key.file, 1, 0), 1 << 20)
+        val context = new ReadContext(new CacheCounters)
+        cache.vectors.put(key, encoder, ChunkKey.encoded(key.file, 1, 0), 1 << 20, context)
       }
       assert(held(key))
       assertRows(rows(query), expected, "with a chunk of 100 rows")

@@ -1,4 +1,4 @@
-package io.oap.cache;
+package io.oap.cache.file;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;

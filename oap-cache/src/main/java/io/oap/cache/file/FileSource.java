@@ -1,0 +1,13 @@
+package io.oap.cache.file;
+
+import io.oap.common.FileIdentity;
+
+/** One version of a file, from which what the cache does not hold is read. Thread-safe. */
+public interface FileSource {
+
+  /** Which version of which file this is; its length is known from here. */
+  FileIdentity identity();
+
+  /** A stream of this version for one thread, to be closed by the caller. */
+  FileStream open();
+}
