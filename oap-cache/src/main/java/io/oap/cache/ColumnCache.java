@@ -21,7 +21,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.SortedMap;
-import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -100,19 +99,15 @@ public final class ColumnCache implements AutoCloseable {
    */
   public record Verified(long chunks, long bytes, long damaged, long damagedBytes) {}
 
-  /**
-   * Reads all chunks that are held now, and drops those whose bytes have changed.
-   *
-   * @param isCancelled asked before each chunk; ends the check early
-   */
-  public Verified verify(BooleanSupplier isCancelled) {
+  /** Reads the chunks that are held now of some files, and drops those whose bytes have changed. */
+  public Verified verify(Predicate<FileId> files) {
     long count = 0;
     long bytes = 0;
     long damaged = 0;
     long damagedBytes = 0;
     for (PoolSnapshot.HeldKey held : snapshot().chunks()) {
-      if (isCancelled.getAsBoolean()) {
-        break;
+      if (!files.test(held.key().file())) {
+        continue;
       }
       try (Pin pin = pool.pinUnused(held.key())) {
         if (pin == null) {

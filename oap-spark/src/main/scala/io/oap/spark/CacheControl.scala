@@ -6,8 +6,8 @@ import org.apache.spark.sql.SparkSession
 
 import io.oap.cache.pool.PoolStats
 import io.oap.cache.stats.CacheCounters
-import io.oap.spark.executor.ExecutorCache
-import io.oap.spark.rpc.EveryExecutor
+import io.oap.spark.directory.Cluster
+import io.oap.spark.executor.{Clear, ExecutorCache, ListChunks, Part, TellPool}
 
 /** Commands to the caches of an application, from its driver. */
 object CacheControl {
@@ -19,24 +19,28 @@ object CacheControl {
    * @throws IllegalStateException naming the executors that could not be reached within a minute
    */
   def clear(spark: SparkSession): Unit = {
-    val answers = EveryExecutor.ask(spark.sparkContext, Patience)(() => ExecutorCache.clear())
-    val left = answers.collect { case (executor, _, None) => executor }
-    if (left.nonEmpty) {
+    val silent = Cluster.of(spark.sparkContext).ask(Clear(None), Patience)
+      .filter(answer => answer.value.isEmpty && !answer.hasNoPool)
+    if (silent.nonEmpty) {
       throw new IllegalStateException(
-        s"The column cache of executor ${left.mkString(", ")} was not emptied: " +
-          EveryExecutor.NoAnswer)
+        silent.map(one => s"executor ${one.executor}: ${one.why.get}")
+          .mkString("The column cache was not emptied of ", ", ", ""))
     }
   }
 
   /**
-   * What the executors that are alive now hold, by their ids; without those that answered to no
-   * task within a minute. For tests and measurements: it lists every chunk.
+   * What the executors that are alive now hold, by their ids; without those that do not answer
+   * within a minute. For tests and measurements: it lists every chunk.
    */
-  def held(spark: SparkSession): Map[String, HeldByExecutor] =
-    EveryExecutor
-      .ask(spark.sparkContext, Patience)(() => HeldByExecutor.here())
-      .collect { case (executor, _, Some(held)) => executor -> held }
-      .toMap
+  def held(spark: SparkSession): Map[String, HeldByExecutor] = {
+    val cluster = Cluster.of(spark.sparkContext)
+    val files = cluster.ask(ListChunks(Part(0, 1)), Patience)
+    val pools = cluster.ask(TellPool, Patience).map(pool => pool.executor -> pool.value).toMap
+    files.collect {
+      case one if one.value.isDefined || one.hasNoPool =>
+        one.executor -> HeldByExecutor.of(one.value.toSeq.flatten, pools.get(one.executor).flatten)
+    }.toMap
+  }
 
   /** What the readers of this process have counted, all queries together. */
   def localCounters(): CacheCounters = ExecutorCache.readTotals()

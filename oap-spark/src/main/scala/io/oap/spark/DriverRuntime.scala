@@ -2,9 +2,10 @@ package io.oap.spark
 
 import org.apache.spark.{SparkContext, SparkEnv}
 
+import io.oap.spark.directory.Cluster
 import io.oap.spark.internals.{PerSparkContext, SparkInternals, SparkUi}
 import io.oap.spark.scan.ScanHistory
-import io.oap.spark.status.{CacheMetrics, CacheStatus}
+import io.oap.spark.status.CacheMetrics
 import io.oap.spark.status.CacheStatus.orWithout
 import io.oap.spark.ui.CacheTab
 
@@ -15,11 +16,12 @@ private object DriverRuntime {
   /** Begins with the first call for an application; later ones do nothing. */
   def start(context: SparkContext): Unit = all.of(context)
 
-  private def begin(context: SparkContext): CacheStatus = {
-    val status = CacheStatus.of(context)
+  private def begin(context: SparkContext): Cluster = {
+    val cluster = Cluster.of(context)
+    val status = cluster.status
     context.addSparkListener(new ScanHistory(SparkInternals.post(context, _)))
     orWithout("tab")(SparkUi.attach(context, CacheTab.of(context, () => status.snapshot())))
     orWithout("metrics")(CacheMetrics.add(SparkEnv.get, () => status.totals))
-    status
+    cluster
   }
 }

@@ -1,58 +1,42 @@
 package io.oap.spark
 
-import scala.jdk.CollectionConverters._
-
-import org.apache.spark.SparkEnv
-
-import io.oap.cache.ColumnCache
-import io.oap.spark.executor.ExecutorCache
+import io.oap.cache.pool.PoolStats
+import io.oap.spark.executor.{HeldChunk, HeldFile}
 
 /**
  * What the pool of one executor holds at one moment.
  *
- * @param host the executor's, as Spark knows it
  * @param chunks bytes of each published chunk
  * @param evictedBytes bytes removed to make room, since the pool was opened
  * @param pinnedChunks chunks that are in use, or being loaded
  */
 final case class HeldByExecutor(
-    host: String,
     chunks: Map[ChunkInPool, Long],
     capacityBytes: Long,
     evictedBytes: Long,
     pinnedChunks: Long)
 
 /**
- * A chunk as executors and the driver know it alike.
+ * A chunk as all executors know it.
  *
- * @param key `ChunkKey`, as text
- * @param path of its file; empty when the executor no longer knows
- * @param column the top-level column it belongs to; empty in the same case
+ * @param key which chunk of which version of a file it is
+ * @param path of its file
+ * @param column the top-level column it belongs to
  */
 final case class ChunkInPool(key: String, path: String, column: String)
 
-object HeldByExecutor {
+private object HeldByExecutor {
 
-  /** Describes this process: an empty pool without capacity before a task has opened the cache. */
-  private[spark] def here(): HeldByExecutor = {
-    val cache = ExecutorCache.ifOpened.flatMap(_.toOption)
-    val stats = cache.map(_.poolStats)
-    HeldByExecutor(
-      SparkEnv.get.blockManager.blockManagerId.host,
-      cache.fold(Map.empty[ChunkInPool, Long])(chunksOf),
-      stats.fold(0L)(_.capacityBytes),
-      stats.fold(0L)(_.evictedBytes),
-      stats.fold(0L)(_.pinnedChunks)
-    )
+  /** Describes an executor: an empty pool without capacity before a task has opened the cache. */
+  def of(files: Seq[HeldFile], stats: Option[PoolStats]): HeldByExecutor = HeldByExecutor(
+    files.flatMap(file => file.chunks.map(chunk => chunkOf(file, chunk) -> chunk.bytes)).toMap,
+    stats.fold(0L)(_.capacityBytes),
+    stats.fold(0L)(_.evictedBytes),
+    stats.fold(0L)(_.pinnedChunks)
+  )
+
+  private def chunkOf(file: HeldFile, chunk: HeldChunk): ChunkInPool = {
+    val key = (file.identity, chunk.rowGroup, chunk.leaf, chunk.isVector)
+    ChunkInPool(key.toString, file.path, file.leaves(chunk.leaf))
   }
-
-  private def chunksOf(cache: ColumnCache): Map[ChunkInPool, Long] =
-    cache.snapshot.chunks.asScala.map { held =>
-      val file = Option(cache.files.get(held.key.file))
-      val path = file.fold("")(_.identity.path)
-      ChunkInPool(
-        held.key.toString,
-        path,
-        file.fold("")(_.columns.get(held.key.column))) -> held.bytes
-    }.toMap
 }

@@ -4,7 +4,7 @@ import org.apache.spark.sql.SparkSessionExtensions
 
 import io.oap.spark.internals.{ConfigKeys, SparkInternals}
 import io.oap.spark.optimizer.{CacheHint, SubqueryPruning, UseColumnCache}
-import io.oap.spark.sql.{CacheSelectParser, SystemCatalog}
+import io.oap.spark.sql.{CacheSelectParser, SystemCatalog, SystemRows}
 
 /**
  * What `spark.sql.extensions=io.oap.spark.OapExtensions` adds to a session.
@@ -12,7 +12,7 @@ import io.oap.spark.sql.{CacheSelectParser, SystemCatalog}
  * Spark runs an optimizer's injected rules in this order:
  * {{{
  *   operator optimization (injectOptimizerRule)     columns pruned, filters pushed, plan settled
- *   pre-CBO rules (injectPreCBORule)                <-- UseColumnCache: V1 relation becomes V2
+ *   pre-CBO rules (injectPreCBORule)                <-- UseColumnCache: V1 relation becomes V2; SystemRows
  *   early push-down                                 V2 scan is built: columns, filters, aggregates
  *   cost-based join reordering
  *   dynamic partition pruning                       join keys become runtime filters of the scan
@@ -39,6 +39,7 @@ class OapExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectHintResolutionRule(_ => CacheHint.Mark)
     extensions.injectPostHocResolutionRule(_ => CacheHint.Apply)
     extensions.injectPreCBORule(UseColumnCache(_))
+    extensions.injectPreCBORule(_ => SystemRows)
     extensions.injectColumnar(_ => SubqueryPruning.Columnar)
   }
 }

@@ -1,5 +1,7 @@
 package io.oap.cache.pool;
 
+import java.io.Serializable;
+
 /**
  * Figures of a pool since it was opened, at one moment; exact when no other thread uses it.
  *
@@ -42,7 +44,8 @@ public record PoolStats(
     long refusedNoRoom,
     long refusedTooLarge,
     long metadataBytes,
-    long lostWrites) {
+    long lostWrites)
+    implements Serializable {
 
   /** How many figures there are; their order is that of oap_stats in native/. */
   static final int COUNT = 18;

@@ -98,6 +98,11 @@ public final class SparkInternals {
     return environment.executorId().equals(SparkContext$.MODULE$.DRIVER_IDENTIFIER());
   }
 
+  /** Whether the application of this process has ended, and its RPC with it. */
+  public static boolean isStopped(SparkEnv environment) {
+    return environment.isStopped();
+  }
+
   /** An executor that runs tasks; a local one has the driver's id. */
   public record Executor(String id, String host, int cores) {}
 

@@ -1,6 +1,8 @@
 package io.oap.spark.rpc;
 
 import java.io.IOException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.rpc.IsolatedThreadSafeRpcEndpoint;
 import org.apache.spark.rpc.RpcCallContext;
@@ -10,6 +12,7 @@ import org.apache.spark.rpc.RpcTimeout;
 import org.apache.spark.util.RpcUtils;
 import scala.Function1;
 import scala.PartialFunction;
+import scala.concurrent.Future;
 import scala.concurrent.duration.FiniteDuration;
 import scala.reflect.ClassTag$;
 import scala.runtime.AbstractPartialFunction;
@@ -23,7 +26,7 @@ import scala.runtime.BoxedUnit;
 public final class SparkRpc {
   private SparkRpc() {}
 
-  /** Answers requests, one at a time, on a thread of its own. */
+  /** Answers requests. */
   public interface Service {
     /**
      * @param request what was asked
@@ -42,6 +45,14 @@ public final class SparkRpc {
     }
 
     /**
+     * Sends a request. It does not wait; the answer is a failure when the peer cannot be reached,
+     * does not answer in time, or answers with an error.
+     */
+    public Future<byte[]> send(byte[] request, long timeoutMillis) {
+      return send(new Message(request, null), timeout(timeoutMillis));
+    }
+
+    /**
      * Sends a request and waits for the answer.
      *
      * @param self the sender's own service, where it has one
@@ -49,18 +60,24 @@ public final class SparkRpc {
      *     error
      */
     public byte[] ask(byte[] request, Peer self, long timeoutMillis) throws IOException {
-      RpcTimeout timeout =
-          new RpcTimeout(FiniteDuration.apply(timeoutMillis, "ms"), "the time OAP gives it");
-      Message message = new Message(request, self == null ? null : self.reference);
+      RpcTimeout timeout = timeout(timeoutMillis);
       try {
-        return reference.<byte[]>askSync(
-            message.parts(), timeout, ClassTag$.MODULE$.apply(byte[].class));
+        Message message = new Message(request, self == null ? null : self.reference);
+        return timeout.awaitResult(send(message, timeout));
       } catch (Exception e) { // Scala throws checked exceptions that it does not declare
         if (e instanceof InterruptedException) {
           Thread.currentThread().interrupt();
         }
         throw new IOException("No answer from " + reference.name() + ": " + e.getMessage(), e);
       }
+    }
+
+    private Future<byte[]> send(Message message, RpcTimeout timeout) {
+      return reference.ask(message.parts(), timeout, ClassTag$.MODULE$.apply(byte[].class));
+    }
+
+    private static RpcTimeout timeout(long millis) {
+      return new RpcTimeout(FiniteDuration.apply(millis, "ms"), "the time OAP gives it");
     }
   }
 
@@ -80,11 +97,12 @@ public final class SparkRpc {
    * Begins to answer requests in this process.
    *
    * @param name under which others find the service
+   * @param threads where requests are answered; what they refuse is answered with an error
    * @throws IllegalArgumentException when there is a service of that name already
    */
-  public static Peer serve(SparkEnv environment, String name, Service service) {
+  public static Peer serve(SparkEnv environment, String name, Executor threads, Service service) {
     RpcEnv rpc = environment.rpcEnv();
-    return new Peer(rpc.setupEndpoint(name, new Endpoint(rpc, service)));
+    return new Peer(rpc.setupEndpoint(name, new Endpoint(rpc, threads, service)));
   }
 
   /**
@@ -102,10 +120,12 @@ public final class SparkRpc {
 
   private static final class Endpoint implements IsolatedThreadSafeRpcEndpoint {
     private final RpcEnv rpc;
+    private final Executor threads;
     private final Service service;
 
-    Endpoint(RpcEnv rpc, Service service) {
+    Endpoint(RpcEnv rpc, Executor threads, Service service) {
       this.rpc = rpc;
+      this.threads = threads;
       this.service = service;
     }
 
@@ -124,7 +144,11 @@ public final class SparkRpc {
 
         @Override
         public <A, B> B applyOrElse(A received, Function1<A, B> otherwise) {
-          reply(context, received);
+          try {
+            threads.execute(() -> reply(context, received));
+          } catch (RejectedExecutionException e) {
+            context.sendFailure(new IOException("too many requests at a time"));
+          }
           return null;
         }
       };

@@ -26,4 +26,9 @@ public record ExecutorReport(
   public static ExecutorReport without(String executor, String host, String state, String why) {
     return new ExecutorReport(executor, host, state, why, null, ReaderTotals.NONE);
   }
+
+  /** Makes the report of an executor that does not answer, with the figures it told last. */
+  public ExecutorReport unreached(String why) {
+    return new ExecutorReport(executor, host, UNREACHED, why, pool, readers);
+  }
 }

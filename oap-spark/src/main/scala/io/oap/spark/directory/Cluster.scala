@@ -1,91 +1,186 @@
 package io.oap.spark.directory
 
+import java.util.concurrent.TimeoutException
+
 import scala.collection.concurrent.TrieMap
+import scala.concurrent.Await
+import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.spark.{SparkContext, SparkEnv}
-import org.apache.spark.internal.Logging
 import org.apache.spark.scheduler._
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 
-import io.oap.spark.executor.{ExecutorCache, ExecutorService}
+import io.oap.spark.executor._
 import io.oap.spark.internals.{PerSparkContext, SparkInternals}
-import io.oap.spark.rpc._
+import io.oap.spark.rpc.{ServiceNames, SparkRpc, Wire}
+import io.oap.spark.status.{CacheStatus, ExecutorReport, ExecutorSampled}
 
 /**
- * What the driver knows of an application's executors: which there are, what they hold, how busy
- * they are, and how to reach them. There is one for each application, made when its first query is
- * planned. Thread-safe.
+ * What an executor has answered.
+ *
+ * @param executor Spark's id of the executor
+ * @param value nothing where it could not be reached, or has no pool that the request is about
+ * @param why why there is no value
  */
-private[spark] final class Cluster private (cpusOfTask: Int) extends Logging {
+private[spark] final case class Answer[A](
+    executor: String,
+    value: Option[A],
+    why: Option[String] = None,
+    hasNoPool: Boolean = false) {
+  def map[B](f: A => B): Answer[B] = copy(value = value.map(f))
+}
+
+private[spark] object Answer {
+  def withoutPool[A](executor: String, why: String): Answer[A] =
+    Answer(executor, None, Some(why), hasNoPool = true)
+}
+
+/**
+ * What the driver knows of an application's executors: which there are, what they hold, are and
+ * have done, how busy they are, and how to reach them. Executors tell all of it in one kind of
+ * message, and whatever asks them does so here, over Spark's RPC: no answer waits for a slot of
+ * theirs. There is one for each application. Thread-safe.
+ *
+ * @param status figures of the executors
+ */
+private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask: Int) {
   import Cluster._
 
   val directory = new Directory(MostDirectoryBytes)
   val load = new ExecutorOccupancy(() => System.nanoTime())
-  val removedFiles = new RemovedFiles(forget)
+  val removedFiles =
+    new RemovedFiles(request => peers.keys.foreach(executor => tell(executor, request)))
 
-  private val requests = Background.thread("oap-requests", MostRequests)
   private val peers = TrieMap.empty[String, SparkRpc.Peer]
+
+  /** Capacities that pools are to have as soon as they are opened. */
+  private val capacities = TrieMap.empty[String, Long]
 
   private def start(context: SparkContext): Unit = {
     // First the events, then those that are there: none is missed, and to join twice does no harm.
     context.addSparkListener(new Events)
     SparkInternals.executors(context).forEach(executor =>
       joined(executor.id, executor.host, executor.cores))
-    if (!context.isLocal) {
-      val members = new ExecutorReconciler(
-        () => directory.executorIds,
-        () => SparkInternals.executorIds(context).asScala.toSet,
-        () => SparkInternals.executors(context).asScala.toSeq,
-        executor => joined(executor.id, executor.host, executor.cores),
-        lost(_, reason = ""),
-        () => System.nanoTime()
-      )
-      SparkRpc.serve(
-        SparkEnv.get,
-        ServiceNames.Residency,
-        (request, sender) => {
-          members.check()
-          answer(request, sender)
-        })
-    }
-  }
-
-  private def answer(request: Array[Byte], sender: SparkRpc.Peer): Array[Byte] = {
-    val delta = Wire.decode[ResidencyDelta](request)
-    // First, so that one that is lost meanwhile does not stay.
-    peers(delta.executor) = sender
-    val reply = directory.accept(delta)
-    if (!reply.isAccepted) {
-      peers.remove(delta.executor)
-    }
-    Wire.encode(reply)
-  }
-
-  /** Sends a request to all executors that have a cache, as far as they can be reached. */
-  private def forget(request: ForgetFiles): Unit = {
-    ExecutorCache.ifOpened.flatMap(_.toOption).foreach { cache =>
-      new ExecutorService(cache, () => ()).answer(request)
-    }
-    val bytes = Wire.encode[ExecutorRequest](request)
-    peers.foreach { case (executor, peer) =>
-      try peer.ask(bytes, null, AnswerMillis)
-      catch { case NonFatal(e) => logDebug(s"Executor $executor keeps chunks of removed files", e) }
-    }
-  }
-
-  /** Sends a request to an executor, soon, if it can be reached. */
-  def tell(executor: String, request: ExecutorRequest): Unit =
-    peers.get(executor).foreach { peer =>
-      requests.execute { () =>
-        try peer.ask(Wire.encode(request), null, AnswerMillis)
-        catch { case NonFatal(e) => logDebug(s"A request did not reach executor $executor", e) }
+    val environment = SparkEnv.get
+    // A local driver is its executor, too, and can be asked before the first report.
+    if (context.isLocal) peers(environment.executorId) = ExecutorService.serve(environment)
+    val members = new ExecutorReconciler(
+      () => directory.executorIds,
+      () => SparkInternals.executorIds(context).asScala.toSet,
+      () => SparkInternals.executors(context).asScala.toSeq,
+      executor => joined(executor.id, executor.host, executor.cores),
+      lost(_, reason = ""),
+      () => System.nanoTime()
+    )
+    SparkRpc.serve(
+      environment,
+      ServiceNames.Driver,
+      (work: Runnable) => work.run(),
+      (message, sender) => {
+        if (!context.isLocal) members.check()
+        val report = Wire.decode[Report](message)
+        Wire.encode(accept(report, Option(sender), SparkInternals.post(context, _)))
       }
+    )
+  }
+
+  /** @throws IllegalStateException when it is not known yet that there is such an executor */
+  private def accept(
+      report: Report,
+      sender: Option[SparkRpc.Peer],
+      post: ExecutorSampled => Unit): ReportReply = {
+    // First, so that one that is lost meanwhile does not stay.
+    val isNew = sender.exists(peers.put(report.executor, _).isEmpty)
+    if (!directory.isLive(report.executor)) {
+      peers.remove(report.executor)
+      throw new IllegalStateException(s"executor ${report.executor} is not known yet")
     }
+    if (isNew) {
+      capacities.remove(report.executor).foreach(bytes => tell(report.executor, Resize(bytes)))
+    }
+    report.figures.foreach(figures => post(status.accept(figures)))
+    ReportReply(report.residency.map(directory.accept), status.pauseMillis)
+  }
+
+  /** Sends a request to an executor, if it can be reached, and does not wait. */
+  def tell(executor: String, request: ExecutorRequest[_]): Unit =
+    peers.get(executor).foreach(_.send(Wire.encode(request), TellTime.toMillis))
+
+  /** Has all executors tell their figures, and takes them into the status. */
+  def askFigures(): Seq[Answer[ExecutorReport]] = {
+    val executors = directory.executorIds.toSeq.sortBy(id => (id.length, id))
+    val answers = send(executors.map(_ -> TellFigures), FiguresTime)
+    answers.flatMap(_.value).foreach(status.accept)
+    answers
+  }
+
+  /**
+   * Has all executors answer a request, at the same time. They are asked for their figures before:
+   * one that stands still is found out soon, and nothing is asked of it that it would do later.
+   *
+   * @return an answer for each executor that is there in the end, in order
+   */
+  def ask[A](request: ExecutorRequest[A], patience: FiniteDuration): Seq[Answer[A]] =
+    askInParts(patience, _ => 1)(_ => request).map(_.map(_.head))
+
+  /**
+   * Has all executors answer requests about parts of what they hold, one part after the other.
+   *
+   * @param patience how long each answer may take
+   * @param parts into how many parts an executor's content is divided
+   */
+  def askInParts[A](patience: FiniteDuration, parts: ExecutorReport => Int)(
+      request: Part => ExecutorRequest[A]): Seq[Answer[Seq[A]]] = {
+    val figures = askFigures()
+    val counts =
+      figures.flatMap(one => one.value.map(report => one.executor -> parts(report))).toMap
+    var answers = figures.map(_.map(_ => Seq.empty[A]))
+    for (number <- 0 until counts.values.maxOption.getOrElse(0)) {
+      val asked = answers.filter(one => one.value.isDefined && number < counts(one.executor))
+      val more = send(
+        asked.map(one => one.executor -> request(Part(number, counts(one.executor)))),
+        patience).map(one => one.executor -> one).toMap
+      answers = answers.map(before =>
+        more.get(before.executor).fold(before)(_.map(before.value.get :+ _)))
+    }
+    answers.filter(one => directory.isLive(one.executor))
+  }
+
+  /** Gives pools another capacity, also those that are opened later by executors of now. */
+  def resize(bytes: Long, patience: FiniteDuration): Seq[Answer[Resized]] = {
+    directory.executorIds.foreach(capacities.put(_, bytes))
+    val answers = ask(Resize(bytes), patience)
+    answers.filterNot(_.hasNoPool).foreach(one => capacities.remove(one.executor))
+    answers
+  }
+
+  private def send[A](
+      requests: Seq[(String, ExecutorRequest[A])],
+      patience: FiniteDuration): Seq[Answer[A]] = {
+    val deadline = patience.fromNow
+    val sent = requests.map { case (executor, request) =>
+      executor -> peers.get(executor).map(_.send(Wire.encode(request), patience.toMillis))
+    }
+    sent.map {
+      case (executor, None) => Answer.withoutPool(executor, ExecutorService.NotUsed)
+      case (executor, Some(answer)) =>
+        try Wire.decode[Either[String, A]](Await.result(answer, deadline.timeLeft + Slack)) match {
+            case Right(value) => Answer(executor, Some(value))
+            case Left(why) => Answer.withoutPool(executor, why)
+          }
+        catch {
+          case _: TimeoutException =>
+            Answer(executor, None, Some(s"no answer within ${patience.toSeconds} s"))
+          case NonFatal(e) => Answer(executor, None, Some(s"no answer: ${e.getMessage}"))
+        }
+    }
+  }
 
   private def joined(id: String, host: String, cores: Int): Unit = {
     directory.executorJoined(id, host, cores)
+    status.executorAdded(id, host)
     load.executorJoined(id, host, math.max(1, cores / cpusOfTask))
   }
 
@@ -93,7 +188,9 @@ private[spark] final class Cluster private (cpusOfTask: Int) extends Logging {
     if (SparkInternals.isOnPurpose(reason)) directory.executorReleased(id)
     else directory.executorLost(id)
     load.executorLost(id)
+    status.executorRemoved(id)
     peers.remove(id)
+    capacities.remove(id)
   }
 
   private final class Events extends SparkListener {
@@ -137,10 +234,13 @@ private[spark] object Cluster {
   /** Some 10 million chunks. */
   private val MostDirectoryBytes = 256L << 20
 
-  /** More than so many that wait were made by plans that know no better than these. */
-  private val MostRequests = 100
+  /** An executor that does not tell its figures in this time stands still. */
+  private val FiguresTime = 5.seconds
 
-  private val AnswerMillis = 10000L
+  private val TellTime = 10.seconds
+
+  /** What an answer may be late by that Spark has not given up. */
+  private val Slack = 1.second
 
   private val all = new PerSparkContext(begin)
 
@@ -148,7 +248,7 @@ private[spark] object Cluster {
   def of(context: SparkContext): Cluster = all.of(context)
 
   private def begin(context: SparkContext): Cluster = {
-    val cluster = new Cluster(context.getConf.getInt("spark.task.cpus", 1))
+    val cluster = new Cluster(CacheStatus.of(context), context.getConf.getInt("spark.task.cpus", 1))
     cluster.start(context)
     cluster
   }

@@ -35,7 +35,6 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
   private val losses = new LostCapacity(nanoTime)
   private var fileBytes = 0L
   private var changesOfSlots = 0L
-  private var changes = 0L
 
   /** An executor may be given work from now on. Known executors keep what they hold. */
   def executorJoined(id: String, host: String, cores: Int): Unit = synchronized {
@@ -68,12 +67,14 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
   private def forget(id: String): Option[KnownExecutor] = {
     val executor = Option(executors.remove(id))
     executor.foreach { e =>
-      changes += 1
       e.isLive = false
       giveUpSlot(e)
     }
     executor
   }
+
+  /** Whether an executor has joined and has not been lost. */
+  def isLive(id: String): Boolean = synchronized(executors.containsKey(id))
 
   /** The executors that have joined and have not been lost. */
   def executorIds: Set[String] = synchronized(executors.keySet.asScala.toSet)
@@ -94,7 +95,6 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
         slots.take(executor)
         executor.isIncomplete = false
       }
-      if (delta.from == 0 || delta.files.nonEmpty) changes += 1
       executor.lastReport = delta.to
       executor.capacityBytes = delta.capacityBytes
       executor.usedBytes = delta.usedBytes
@@ -134,9 +134,6 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
       DirectoryTotals(executors, files.size, held, heldTwice, estimatedBytes)
     }
   }
-
-  /** A number that grows whenever it learns what executors hold, or hold no more. */
-  def contentVersion: Long = synchronized(changes)
 
   /** How fast a task reads files, on the average of the executors that know; if any does. */
   def loadBytesPerSecond: Option[Double] = synchronized {
@@ -262,7 +259,6 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
           owner.isIncomplete = true
         }
       fileBytes -= file.estimatedBytes
-      changes += 1
       oldest.remove()
     }
   }

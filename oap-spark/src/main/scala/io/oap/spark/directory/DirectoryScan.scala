@@ -4,6 +4,7 @@ import java.util.{IdentityHashMap, Locale}
 
 import scala.collection.mutable
 
+import io.oap.spark.executor.ReleaseRowGroups
 import io.oap.spark.placement.{
   Assignment,
   Hash64,
@@ -12,7 +13,6 @@ import io.oap.spark.placement.{
   PlacementUnit,
   RowGroupView
 }
-import io.oap.spark.rpc.ReleaseRowGroups
 
 /**
  * The Directory in the light of one scan: the executors that are live as it begins, and what they

@@ -25,7 +25,8 @@ import org.apache.spark.sql.execution.command.{
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand
 
 import io.oap.common.FileIdentity
-import io.oap.spark.rpc.{Background, ForgetFiles}
+import io.oap.spark.executor.ForgetFiles
+import io.oap.spark.rpc.Background
 
 /**
  * Notices commands of any session that change a table (DROP, TRUNCATE, INSERT OVERWRITE, ALTER ...)

@@ -26,8 +26,7 @@ object ExecutorCache extends Logging {
       environment: SparkEnv,
       settings: Map[String, String],
       cache: Either[String, ColumnCache],
-      reporter: Option[ResidencyReporter],
-      status: StatusReporter)
+      reporter: ExecutorReporter)
 
   private val opened = new AtomicReference[Opened]()
   private val totals = new CacheCounters
@@ -67,18 +66,10 @@ object ExecutorCache extends Logging {
         Option(before).flatMap(_.cache.toOption).foreach(close)
         tryOpen(settings, environment.conf)
       }
-    if (before != null) {
-      before.reporter.foreach(_.stop())
-      before.status.stop()
-    }
-    val status = new StatusReporter(environment)
-    opened.set(Opened(
-      environment,
-      settings,
-      cache,
-      cache.toOption.flatMap(reporter(environment, _)),
-      status))
-    status.start()
+    if (before != null) before.reporter.stop()
+    val reporter = new ExecutorReporter(environment, cache.toOption)
+    opened.set(Opened(environment, settings, cache, reporter))
+    reporter.start()
     // The driver of a local application shows those of all its executors, which is this one.
     if (!SparkInternals.isDriver(environment)) {
       CacheStatus.orWithout("metrics")(
@@ -86,15 +77,6 @@ object ExecutorCache extends Logging {
     }
     cache
   }
-
-  /** In local mode there is one executor, and nothing to choose. */
-  private def reporter(environment: SparkEnv, cache: ColumnCache): Option[ResidencyReporter] =
-    if (SparkInternals.isDriver(environment)) None
-    else {
-      val reporter = new ResidencyReporter(environment, cache)
-      reporter.start()
-      Some(reporter)
-    }
 
   private def settingsOf(conf: SparkConf): Map[String, String] =
     conf.getAllWithPrefix(OapConfig.PREFIX).map { case (key, value) =>
@@ -129,7 +111,10 @@ object ExecutorCache extends Logging {
       case NonFatal(e) => logWarning(s"The former column cache stays open: ${e.getMessage}")
     }
 
-  /** Empties the cache if this process has one. */
+  /** Has the driver told of all that the pool holds, soon. */
+  private[spark] def reportAnew(): Unit = Option(opened.get()).foreach(_.reporter.reportAnew())
+
+  /** Empties the cache if this process has one, be it of a former application. */
   private[spark] def clear(): Unit =
     Option(opened.get()).flatMap(_.cache.toOption).foreach(_.clear())
 

@@ -3,7 +3,6 @@ package io.oap.spark.executor
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
-import org.apache.spark.TaskContext
 import org.apache.spark.internal.Logging
 
 import io.oap.cache.ColumnCache
@@ -13,61 +12,24 @@ import io.oap.cache.quota.TablePins.Outcome
 import io.oap.common.{ChunkKey, FileId}
 import io.oap.spark.table.PinnedColumns
 
-/** What an executor has dropped. */
-private[spark] final case class Dropped(chunks: Long, bytes: Long)
-
-/**
- * What came of a new capacity.
- *
- * @param capacityBytes capacity of the pool now, if there is one
- * @param why why it is as before
- * @param warning of memory that is too small for it
- */
-private[spark] final case class Resized(
-    capacityBytes: Option[Long],
-    why: Option[String],
-    warning: Option[String] = None)
-
-/** What an executor has pinned, and what not. */
-private[spark] final case class Pinned(
-    chunks: Long,
-    bytes: Long,
-    refusedChunks: Long,
-    refusedBytes: Long) {
-  def why: Option[String] =
-    if (refusedChunks == 0) None else Some("no more than half of a pool may be pinned")
-}
-
-/** What came of comparing chunks with their checksums. */
-private[spark] final case class Checked(
-    chunks: Long,
-    bytes: Long,
-    damagedChunks: Long,
-    damagedBytes: Long)
-
 /** What procedures do in each executor. */
-private[spark] object ExecutorCommands extends Logging {
+private object ExecutorCommands extends Logging {
 
-  /**
-   * Drops chunks.
-   *
-   * @param paths files and folders, fully qualified; nothing stands for all that there is
-   */
-  def clear(paths: Option[Seq[String]]): Dropped =
-    ExecutorCache.ifOpened.flatMap(_.toOption).fold(Dropped(0, 0)) { cache =>
-      val held = cache.snapshot().chunks.asScala
-      val dropped = paths match {
-        case None =>
-          cache.clear()
-          Dropped(held.size, held.map(_.bytes).sum)
-        case Some(some) =>
-          val files = some.flatMap(cache.files.under(_).keySet.asScala).toSet
-          val bytes = held.filter(chunk => files(chunk.key.file)).map(_.bytes).sum
-          Dropped(files.toSeq.map(cache.drop(_)).sum, bytes)
-      }
-      logInfo(s"Column cache: ${dropped.chunks} chunks dropped, ${dropped.bytes} bytes")
-      dropped
+  /** Drops chunks of the files under these paths, or all that there is. */
+  def clear(cache: ColumnCache, paths: Option[Seq[String]]): Dropped = {
+    val held = cache.snapshot().chunks.asScala
+    val dropped = paths match {
+      case None =>
+        cache.clear()
+        Dropped(held.size, held.map(_.bytes).sum)
+      case Some(some) =>
+        val files = some.flatMap(cache.files.under(_).keySet.asScala).toSet
+        val bytes = held.filter(chunk => files(chunk.key.file)).map(_.bytes).sum
+        Dropped(files.toSeq.map(cache.drop(_)).sum, bytes)
     }
+    logInfo(s"Column cache: ${dropped.chunks} chunks dropped, ${dropped.bytes} bytes")
+    dropped
+  }
 
   /** Changes the capacity of the pool; opens it, if no task has wanted it. */
   def resize(bytes: Long): Resized = ExecutorCache.get() match {
@@ -86,41 +48,33 @@ private[spark] object ExecutorCommands extends Logging {
   }
 
   /** Keeps the chunks of columns of the files there. */
-  def pin(paths: Seq[String], columns: PinnedColumns): Pinned =
-    openCache.fold(Pinned(0, 0, 0, 0)) { cache =>
-      val isWanted = chunksOf(cache, paths, columns)
-      val wanted = cache.snapshot().chunks.asScala.toSeq.filter(held => isWanted(held.key))
-      val outcomes = wanted.map(held => cache.kept.keep(held.key) -> held)
-      def of(outcome: Outcome): Seq[HeldKey] =
-        outcomes.collect { case (`outcome`, held) => held }
-      val (kept, refused) = (of(Outcome.KEPT), of(Outcome.TOO_MUCH))
-      logInfo(s"Column cache: ${kept.size} chunks pinned, ${refused.size} refused")
-      Pinned(
-        kept.size.toLong,
-        kept.map(_.bytes).sum,
-        refused.size.toLong,
-        refused.map(_.bytes).sum)
-    }
+  def pin(cache: ColumnCache, paths: Seq[String], columns: PinnedColumns): Pinned = {
+    val isWanted = chunksOf(cache, paths, columns)
+    val wanted = cache.snapshot().chunks.asScala.toSeq.filter(held => isWanted(held.key))
+    val outcomes = wanted.map(held => cache.kept.keep(held.key) -> held)
+    def of(outcome: Outcome): Seq[HeldKey] =
+      outcomes.collect { case (`outcome`, held) => held }
+    val (kept, refused) = (of(Outcome.KEPT), of(Outcome.TOO_MUCH))
+    logInfo(s"Column cache: ${kept.size} chunks pinned, ${refused.size} refused")
+    Pinned(kept.size.toLong, kept.map(_.bytes).sum, refused.size.toLong, refused.map(_.bytes).sum)
+  }
 
   /** Lets the chunks of columns of the files there go. */
-  def unpin(paths: Seq[String], columns: PinnedColumns): Dropped =
-    openCache.fold(Dropped(0, 0)) { cache =>
-      val isWanted = chunksOf(cache, paths, columns)
-      val sizes = cache.kept.release((key: ChunkKey) => isWanted(key)).asScala.toSeq
-      logInfo(s"Column cache: ${sizes.size} chunks unpinned")
-      Dropped(sizes.size.toLong, sizes.map(_.longValue).sum)
-    }
+  def unpin(cache: ColumnCache, paths: Seq[String], columns: PinnedColumns): Dropped = {
+    val isWanted = chunksOf(cache, paths, columns)
+    val sizes = cache.kept.release((key: ChunkKey) => isWanted(key)).asScala.toSeq
+    logInfo(s"Column cache: ${sizes.size} chunks unpinned")
+    Dropped(sizes.size.toLong, sizes.map(_.longValue).sum)
+  }
 
-  /** Compares all chunks with their checksums; on a task, until that is cancelled. */
-  def verify(): Checked = openCache.fold(Checked(0, 0, 0, 0)) { cache =>
-    val found = cache.verify(() => TaskContext.get().isInterrupted())
+  /** Compares chunks of some files with their checksums. */
+  def verify(cache: ColumnCache, part: Part): Checked = {
+    val found = cache.verify(part.has)
     if (found.damaged > 0) {
       logWarning(s"Column cache: ${found.damaged} chunks were damaged and are dropped")
     }
     Checked(found.chunks, found.bytes, found.damaged, found.damagedBytes)
   }
-
-  private def openCache: Option[ColumnCache] = ExecutorCache.ifOpened.flatMap(_.toOption)
 
   private def chunksOf(
       cache: ColumnCache,

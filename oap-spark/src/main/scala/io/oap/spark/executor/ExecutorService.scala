@@ -1,33 +1,73 @@
 package io.oap.spark.executor
 
 import java.util.BitSet
+import java.util.concurrent.{Executor, SynchronousQueue, ThreadPoolExecutor, TimeUnit}
+
+import com.google.common.util.concurrent.ThreadFactoryBuilder
+import org.apache.spark.SparkEnv
 
 import io.oap.cache.ColumnCache
 import io.oap.cache.file.KnownFiles.KnownFile
 import io.oap.common.FileId
-import io.oap.spark.rpc.{ExecutorRequest, ForgetFiles, ReleaseRowGroups, ReportAnew, SparkRpc, Wire}
+import io.oap.spark.rpc.{ServiceNames, SparkRpc, Wire}
 
 /**
- * Answers the driver's requests in an executor; with a number, whose meaning they say.
- *
- * @param reportAnew has the reports begin anew; must not block
+ * Answers the driver's requests in an executor, each on a thread of its own: one that takes long,
+ * as [[Verify]] does, keeps none waiting, and no request waits for a slot of the executor's tasks.
  */
-private[spark] final class ExecutorService(cache: ColumnCache, reportAnew: () => Unit)
-    extends SparkRpc.Service {
+private[spark] object ExecutorService {
+  private val MostAtATime = 8
 
-  override def answer(request: Array[Byte], sender: SparkRpc.Peer): Array[Byte] =
-    Wire.encode(answer(Wire.decode[ExecutorRequest](request)))
+  private val threads: Executor = new ThreadPoolExecutor(
+    0,
+    MostAtATime,
+    10,
+    TimeUnit.SECONDS,
+    new SynchronousQueue[Runnable],
+    new ThreadFactoryBuilder().setDaemon(true).setNameFormat("oap-request-%d").build())
 
-  def answer(request: ExecutorRequest): Long = request match {
-    case ForgetFiles(path, left) => forget(path, left.toSet)
-    case ReleaseRowGroups(files, positions) => release(files.zip(positions).groupMap(_._1)(_._2))
-    case ReportAnew =>
-      reportAnew()
-      0
+  /** Why an executor has nothing to do anything with. */
+  val NotUsed = "no task has used the column cache there yet"
+
+  /**
+   * Begins to answer in this process; once for each application.
+   *
+   * @return where the driver can ask
+   */
+  def serve(environment: SparkEnv): SparkRpc.Peer = SparkRpc.serve(
+    environment,
+    ServiceNames.Executor,
+    threads,
+    (request, _) => Wire.encode(answer(Wire.decode[ExecutorRequest[_]](request))))
+
+  /** Returns the answer, or why there is no pool that it could be about. */
+  def answer(request: ExecutorRequest[_]): Either[String, Any] =
+    (request, ExecutorCache.ifOpened) match {
+      case (TellFigures, _) => Right(ThisExecutor.report())
+      case (Resize(bytes), _) => Right(ExecutorCommands.resize(bytes))
+      case (_, Some(Right(cache))) => Right(answer(request, cache))
+      case (_, Some(Left(reason))) => Left(s"the column cache is off there: $reason")
+      case (_, None) =>
+        // A pool of the application before this one may be taken over.
+        if (request == Clear(None)) ExecutorCache.clear()
+        Left(NotUsed)
+    }
+
+  private def answer(request: ExecutorRequest[_], cache: ColumnCache): Any = request match {
+    case TellPool => cache.poolStats
+    case ReportAnew => ExecutorCache.reportAnew()
+    case ListChunks(part) => HeldFiles.of(cache, part)
+    case Clear(paths) => ExecutorCommands.clear(cache, paths)
+    case ForgetFiles(path, left) => forget(cache, path, left.toSet)
+    case ReleaseRowGroups(files, positions) =>
+      release(cache, files.zip(positions).groupMap(_._1)(_._2))
+    case Pin(paths, columns) => ExecutorCommands.pin(cache, paths, columns)
+    case Unpin(paths, columns) => ExecutorCommands.unpin(cache, paths, columns)
+    case Verify(part) => ExecutorCommands.verify(cache, part)
+    case TellFigures | Resize(_) => throw new IllegalArgumentException(request.toString)
   }
 
-  /** Returns how many chunks were dropped. */
-  private def forget(path: String, left: Set[Long]): Long =
+  private def forget(cache: ColumnCache, path: String, left: Set[Long]): Long =
     cache.files
       .under(path)
       .entrySet
@@ -36,8 +76,7 @@ private[spark] final class ExecutorService(cache: ColumnCache, reportAnew: () =>
       .mapToLong(entry => cache.drop(entry.getKey))
       .sum
 
-  /** Returns how many chunks were dropped. */
-  private def release(positions: Map[Long, Array[Long]]): Long = {
+  private def release(cache: ColumnCache, positions: Map[Long, Array[Long]]): Long = {
     val rowGroups = new java.util.HashMap[FileId, BitSet]
     cache.files
       .where(file => positions.contains(file.identity.placementKey))

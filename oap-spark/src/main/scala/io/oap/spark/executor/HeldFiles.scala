@@ -2,8 +2,6 @@ package io.oap.spark.executor
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.hadoop.fs.FileStatus
-
 import io.oap.cache.ColumnCache
 import io.oap.cache.file.KnownFiles.KnownFile
 import io.oap.cache.pool.PoolSnapshot.HeldKey
@@ -53,48 +51,18 @@ private[spark] final case class HeldChunk(
     encodedBytes: Long,
     isPinned: Boolean)
 
-private[spark] object HeldFiles {
-
-  /** What this process holds of a file, by its path, length and modification time. */
-  def sumsOf(file: FileStatus): Option[HeldSums] =
-    sums.get.files.get((file.getPath.toString, file.getLen, file.getModificationTime))
-
-  /** Something else than before whenever [[sumsOf]] may give other ones. */
-  def version: AnyRef = sums.get
-
-  /** What is held of a file, by leaf column. */
-  final class HeldSums(
-      val leaves: Array[String],
-      val leafBytes: Array[Long],
-      val heldBytes: Array[Long])
-
-  /** By path, length and modification time; is equal to itself only. */
-  private final class AllSums(val files: Map[(String, Long, Long), HeldSums])
-
-  private val sums = new Remembered[AllSums](
-    () => opened.map(cache => (System.identityHashCode(cache), cache.contentVersion())),
-    () =>
-      new AllSums(here().map { file =>
-        val held = new Array[Long](file.leaves.length)
-        file.chunks.distinctBy(chunk => (chunk.rowGroup, chunk.leaf)).foreach(chunk =>
-          held(chunk.leaf) += chunk.encodedBytes)
-        (file.path, file.length, file.modificationTime) ->
-          new HeldSums(file.leaves, file.leafBytes, held)
-      }.toMap)
-  )
+private object HeldFiles {
 
   /**
-   * The files of which this process holds chunks, in no order. A file that was opened long ago and
-   * forgotten, because it held nothing for a while, is left out until it is opened again.
+   * Lists the files of a part of which the cache holds chunks, in no order. A file that was opened
+   * long ago and forgotten, because it held nothing for a while, is left out until it is opened again.
    */
-  private[spark] def here(): Seq[HeldFile] = opened.fold(Seq.empty[HeldFile])(of)
-
-  private def opened: Option[ColumnCache] = ExecutorCache.ifOpened.flatMap(_.toOption)
-
-  private def of(cache: ColumnCache): Seq[HeldFile] =
-    cache.snapshot().chunks.asScala.groupBy(_.key.file).toSeq.flatMap { case (id, chunks) =>
-      Option(cache.files.get(id)).map(held(_, chunks.toSeq, cache.kept))
+  def of(cache: ColumnCache, part: Part): Seq[HeldFile] = {
+    val chunks = cache.snapshot().chunks.asScala.filter(chunk => part.has(chunk.key.file))
+    chunks.groupBy(_.key.file).toSeq.flatMap { case (id, some) =>
+      Option(cache.files.get(id)).map(held(_, some.toSeq, cache.kept))
     }
+  }
 
   private def held(file: KnownFile, chunks: Seq[HeldKey], kept: TablePins): HeldFile = {
     val leaves = file.columns.size

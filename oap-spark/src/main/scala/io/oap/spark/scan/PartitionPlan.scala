@@ -8,9 +8,9 @@ import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFil
 
 import io.oap.common.FileIdentity
 import io.oap.spark.directory.Directory
+import io.oap.spark.executor.{ExecutorRequest, ReportAnew}
 import io.oap.spark.placement.{Holding, Placement, PlacementRules, PlacementUnit, RowGroupView}
 import io.oap.spark.read.PlacedPartition
-import io.oap.spark.rpc.{ExecutorRequest, ReportAnew}
 
 /**
  * Divides the files of a scan among the executors and into tasks.
@@ -29,7 +29,7 @@ import io.oap.spark.rpc.{ExecutorRequest, ReportAnew}
 private[spark] final class PartitionPlan(
     directory: Directory,
     waitSeconds: String => Double,
-    tell: (String, ExecutorRequest) => Unit,
+    tell: (String, ExecutorRequest[_]) => Unit,
     columns: Seq[String],
     isCaseSensitive: Boolean,
     rules: PlacementRules,

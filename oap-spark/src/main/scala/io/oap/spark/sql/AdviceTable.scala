@@ -2,6 +2,7 @@ package io.oap.spark.sql
 
 import org.apache.spark.sql.types._
 
+import io.oap.spark.directory.Cluster
 import io.oap.spark.status.Advice
 
 /** The table `oap.system.advice`. */
@@ -33,6 +34,10 @@ private[sql] object AdviceTable {
         _.asked),
       SystemColumn("advice", StringType, "the same in words", _.text)
     ),
-    session => Advice.of(SystemTables.reports(session))
+    { session =>
+      val cluster = Cluster.of(session.sparkContext)
+      cluster.askFigures()
+      Advice.of(cluster.status.snapshot())
+    }
   )
 }

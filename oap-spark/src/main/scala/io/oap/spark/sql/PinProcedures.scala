@@ -1,7 +1,5 @@
 package io.oap.spark.sql
 
-import scala.concurrent.duration._
-
 import org.apache.spark.sql.{classic, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.catalog.procedures.ProcedureParameter
@@ -9,18 +7,16 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.types._
 
-import io.oap.spark.executor.ExecutorCommands
-import io.oap.spark.rpc.EveryExecutor
+import io.oap.spark.directory.Cluster
+import io.oap.spark.executor.{Pin, Unpin, Verify}
 import io.oap.spark.table.{PinnedColumns, PinnedTables, TableSelector}
 
 /** The procedures of `oap.system` on what the pools hold already: pin, unpin and verify. */
 private object PinProcedures {
-  import SystemProcedures.{byExecutor, noAnswer, of, optional, whyNothing}
+  import SystemProcedures.{byExecutor, of, optional, why, whyNothing, Patience}
 
-  private val Patience = 60.seconds
-
-  /** Reading all of a large pool takes long. */
-  private val PatienceOfVerify = 20.minutes
+  /** Far less than an executor reads in the time it has for an answer. */
+  private val BytesVerifiedAtATime = 4L << 30
 
   def all: Seq[SystemProcedure] = Seq(pin, unpin, verify)
 
@@ -36,14 +32,14 @@ private object PinProcedures {
     (session, input) => {
       val which = Pinning.of("pin", session, input)
       PinnedTables.of(session.sparkContext).pin(which.paths, which.columns)
-      val answers = EveryExecutor.ask(session.sparkContext, Patience)(() =>
-        ExecutorCommands.pin(which.paths, which.columns))
+      val answers =
+        Cluster.of(session.sparkContext).ask(Pin(which.paths, which.columns), Patience)
       byExecutor("pin", answers)(
         SystemColumn("chunks", LongType, "column chunks that are pinned now", of(_)(_.chunks)),
         SystemColumn("bytes", LongType, "their bytes", of(_)(_.bytes)),
         SystemColumn("refused_chunks", LongType, "those that are not", of(_)(_.refusedChunks)),
         SystemColumn("refused_bytes", LongType, "their bytes", of(_)(_.refusedBytes)),
-        SystemColumn("why", StringType, "why not", of(_)(_.why.orNull, noAnswer))
+        SystemColumn("why", StringType, "why not", why(_)(_.why).orNull)
       )
     }
   )
@@ -56,8 +52,8 @@ private object PinProcedures {
       val which = Pinning.of("unpin", session, input)
       if (which.isByProperty) throw StatusException.pinnedByProperty(which.table)
       PinnedTables.of(session.sparkContext).unpin(which.paths, which.columns, which.all)
-      val answers = EveryExecutor.ask(session.sparkContext, Patience)(() =>
-        ExecutorCommands.unpin(which.paths, which.columns))
+      val answers =
+        Cluster.of(session.sparkContext).ask(Unpin(which.paths, which.columns), Patience)
       byExecutor("unpin", answers)(
         SystemColumn("chunks", LongType, "column chunks that were pinned", of(_)(_.chunks)),
         SystemColumn("bytes", LongType, "their bytes", of(_)(_.bytes)),
@@ -71,8 +67,11 @@ private object PinProcedures {
     "Compares all chunks with the checksums they were loaded with, and drops those that differ",
     Nil,
     (session, _) => {
-      val answers = EveryExecutor.ask(session.sparkContext, PatienceOfVerify)(() =>
-        ExecutorCommands.verify())
+      val answers = Cluster.of(session.sparkContext).askInParts(
+        Patience,
+        report =>
+          Option(report.pool).fold(1)(pool => 1 + (pool.usedBytes / BytesVerifiedAtATime).toInt))(
+        Verify(_)).map(_.map(_.reduce(_ + _)))
       byExecutor("verify", answers)(
         SystemColumn("chunks", LongType, "column chunks that were read", of(_)(_.chunks)),
         SystemColumn("bytes", LongType, "their bytes", of(_)(_.bytes)),

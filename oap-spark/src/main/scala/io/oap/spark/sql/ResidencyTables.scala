@@ -7,16 +7,19 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
 import io.oap.cache.quota.QuotaRule.Kind
-import io.oap.spark.executor.{HeldChunk, HeldFile, HeldFiles}
-import io.oap.spark.rpc.EveryExecutor
-import io.oap.spark.status.{CacheStatus, ReaderTotals}
+import io.oap.spark.directory.Cluster
+import io.oap.spark.executor.{HeldChunk, HeldFile, ListChunks}
+import io.oap.spark.status.ReaderTotals
 import io.oap.spark.table.{QuotaRegistry, TablesRead}
 
 /** The tables of `oap.system` on what the pools hold: chunks, files, columns, tables. */
 private object ResidencyTables {
 
-  /** How long a query waits for executors that are busy; what they hold is left out. */
+  /** How long a query waits for executors; what those hold that do not answer is left out. */
   private val Patience = 10.seconds
+
+  /** Some megabytes of a message. */
+  private val ChunksAtATime = 100000L
 
   def all: Seq[SystemTable[_]] = Seq(tables, columns, files, chunks)
 
@@ -164,7 +167,7 @@ private object ResidencyTables {
         _.share(Kind.MINIMUM))
     ),
     session => {
-      val read = CacheStatus.of(session.sparkContext).snapshot().tables.asScala
+      val read = Cluster.of(session.sparkContext).status.snapshot().tables.asScala
         .map(table => table.table -> table.readers).toMap
       byTable(session).map { case (table, held) =>
         HeldTable(table, held, read.get(table), session)
@@ -202,10 +205,13 @@ private object ResidencyTables {
       sum(_).share)
   )
 
-  private def heldFiles(session: SparkSession): Seq[Held] =
-    EveryExecutor.ask(session.sparkContext, Patience)(() => HeldFiles.here()).flatMap {
-      case (executor, _, files) => files.toSeq.flatten.map(executor -> _)
-    }
+  private def heldFiles(session: SparkSession): Seq[Held] = for {
+    answer <- Cluster.of(session.sparkContext).askInParts(
+      Patience,
+      report => Option(report.pool).fold(1)(pool => 1 + (pool.chunks / ChunksAtATime).toInt))(
+      ListChunks(_))
+    file <- answer.value.toSeq.flatten.flatten
+  } yield (answer.executor, file)
 
   private def groups[K](session: SparkSession)(key: HeldFile => K): Map[K, Seq[Held]] =
     heldFiles(session).groupBy(held => key(held._2))

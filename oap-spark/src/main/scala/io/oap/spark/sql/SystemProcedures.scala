@@ -11,8 +11,8 @@ import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.types._
 
 import io.oap.common.OapConfig
-import io.oap.spark.executor.ExecutorCommands
-import io.oap.spark.rpc.EveryExecutor
+import io.oap.spark.directory.{Answer, Cluster}
+import io.oap.spark.executor.Clear
 
 /**
  * A procedure of `oap.system`. All of them change what the pools hold, so that they ask Spark's
@@ -43,8 +43,8 @@ private final class SystemProcedure(
 /** The procedures of `oap.system`. */
 private object SystemProcedures {
 
-  /** How long an executor that is busy has to do its part. */
-  private val Patience = 60.seconds
+  /** How long an executor has to do its part, or a part of it. */
+  val Patience: FiniteDuration = 60.seconds
 
   def all: Seq[SystemProcedure] = Seq(clear, resize, warm) ++ PinProcedures.all
 
@@ -62,10 +62,9 @@ private object SystemProcedures {
         case _ =>
           throw StatusException.invalidArgument("clear", "path", "give a table or a path, not both")
       }
-      val answers =
-        EveryExecutor.ask(session.sparkContext, Patience)(() => ExecutorCommands.clear(what))
+      val answers = Cluster.of(session.sparkContext).ask(Clear(what), Patience)
       // Nothing was done then, so this comes before nothing.
-      if (answers.forall { case (_, _, answer) => answer.exists(_.chunks == 0) }) {
+      if (answers.forall(_.value.forall(_.chunks == 0))) {
         text(input, 1).foreach(FilePaths.checkHoldsParquet(session, _))
       }
       byExecutor("clear", answers)(
@@ -88,11 +87,10 @@ private object SystemProcedures {
           "bytes",
           s"expected ${OapConfig.POOL_SIZE.allowed}")
       }
-      val answers =
-        EveryExecutor.ask(session.sparkContext, Patience)(() => ExecutorCommands.resize(bytes))
-      val refusals = answers.map { case (_, _, answer) => answer.fold(noAnswer)(_.why.orNull) }
-      if (refusals.nonEmpty && refusals.forall(_ != null)) {
-        throw StatusException.refused("resize", refusals.head)
+      val answers = Cluster.of(session.sparkContext).resize(bytes, Patience)
+      val refusals = answers.filterNot(_.hasNoPool).map(why(_)(_.why))
+      if (refusals.nonEmpty && refusals.size == answers.size && refusals.forall(_.isDefined)) {
+        throw StatusException.refused("resize", refusals.head.get)
       }
       byExecutor("resize", answers)(
         SystemColumn(
@@ -100,7 +98,14 @@ private object SystemProcedures {
           LongType,
           "capacity of its pool now",
           of(_)(_.capacityBytes.map(Long.box).orNull)),
-        SystemColumn("why", StringType, "why it is as before", of(_)(_.why.orNull, noAnswer)),
+        SystemColumn(
+          "why",
+          StringType,
+          "why it is as before",
+          answer =>
+            if (answer.hasNoPool) s"${answer.why.get}; its pool gets this capacity when one does"
+            else why(answer)(_.why).orNull
+        ),
         SystemColumn(
           "warning",
           StringType,
@@ -126,26 +131,24 @@ private object SystemProcedures {
     }
   )
 
-  def noAnswer: String = EveryExecutor.NoAnswer
-
-  /** Of an executor: its id, its host, and what it said, if it did. */
-  type Answer[A] = (String, String, Option[A])
-
   /** A row for each executor: its id and these columns. */
   def byExecutor[A](procedure: String, answers: Seq[Answer[A]])(
       columns: SystemColumn[Answer[A]]*): LocalRows = {
     val id =
-      SystemColumn[Answer[A]]("executor_id", StringType, "Spark's id of the executor", _._1)
+      SystemColumn[Answer[A]]("executor_id", StringType, "Spark's id of the executor", _.executor)
     LocalRows.of(procedure, id +: columns, () => answers)
   }
 
   /** The last column, where an executor does all it is asked for or gives no answer. */
   def whyNothing[A]: SystemColumn[Answer[A]] =
-    SystemColumn("why", StringType, "why nothing was done", of(_)(_ => null, noAnswer))
+    SystemColumn("why", StringType, "why nothing was done", _.why.orNull)
 
-  /** A value of an executor's answer, or another where there is none. */
-  def of[A](record: Answer[A])(value: A => Any, silent: Any = null): Any =
-    record._3.fold(silent)(value)
+  /** A value of an executor's answer; null where there is none. */
+  def of[A](answer: Answer[A])(value: A => Any): Any = answer.value.fold[Any](null)(value)
+
+  /** Why an executor has not done all, by its answer or because there is none. */
+  def why[A](answer: Answer[A])(value: A => Option[String]): Option[String] =
+    answer.value.fold(answer.why)(value)
 
   def optional(name: String, dataType: DataType, comment: String): ProcedureParameter =
     ProcedureParameter.in(name, dataType).defaultValue("NULL").comment(comment).build()

@@ -4,8 +4,13 @@ import java.util.{EnumSet, Set => JavaSet}
 
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
+import org.apache.spark.sql.catalyst.expressions.AttributeSet
+import org.apache.spark.sql.catalyst.planning.PhysicalOperation
+import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
+import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.catalog.{Column, SupportsRead, Table, TableCapability}
 import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -41,24 +46,40 @@ private[spark] final class SystemTable[A](
 
   override def capabilities(): JavaSet[TableCapability] = EnumSet.of(TableCapability.BATCH_READ)
 
+  /** Not called while [[SystemRows]] is among the optimizer's rules. */
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
-    new ScanBuilder with SupportsPushDownRequiredColumns with SupportsPushDownLimit {
-      private var wanted = columnsOfRecord
-      private var most = Int.MaxValue
+    () => rows(columnsOfRecord.map(_.name))
 
-      override def pruneColumns(schema: StructType): Unit =
-        wanted = schema.fieldNames.map(name => columnsOfRecord.find(_.name == name).get).toSeq
+  /** The rows of this moment, with columns of these names. */
+  private[sql] def rows(wanted: Seq[String]): LocalRows = {
+    Access.requireView(name())
+    LocalRows.of(
+      name(),
+      wanted.map(column => columnsOfRecord.find(_.name == column).get),
+      () => records(SparkSession.active))
+  }
+}
 
-      override def pushLimit(limit: Int): Boolean = {
-        most = limit
-        true
-      }
+/**
+ * Puts the rows of system tables into the plan, so that Spark works out columns, filters and limits
+ * of them while it plans: that takes no task, and so no free slot.
+ */
+private[spark] object SystemRows extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
+    case part @ PhysicalOperation(columns, filters, SystemRelation(relation, table)) =>
+      val used = AttributeSet((columns ++ filters).flatMap(_.references))
+      val output = relation.output.filter(used.contains)
+      val rows = table.rows(output.map(_.name)).rows()
+      part.transform { case `relation` => LocalRelation(output, rows.toSeq) }
+  }
 
-      override def build(): Scan = {
-        Access.requireView(name())
-        LocalRows.of(name(), wanted, () => records(SparkSession.active).take(most))
-      }
+  private object SystemRelation {
+    def unapply(plan: LogicalPlan): Option[(DataSourceV2Relation, SystemTable[_])] = plan match {
+      case relation: DataSourceV2Relation =>
+        Some(relation.table).collect { case table: SystemTable[_] => (relation, table) }
+      case _ => None
     }
+  }
 }
 
 /** Rows that the driver has, as the scan of a table or the result of a procedure. */

@@ -2,22 +2,17 @@ package io.oap.spark.sql
 
 import java.util.Locale
 
-import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
 import io.oap.common.{ConfigEntry, OapConfig}
-import io.oap.spark.executor.ThisExecutor
-import io.oap.spark.rpc.EveryExecutor
-import io.oap.spark.status.{CacheStatus, ExecutorReport, PoolReport, ReaderTotals, ScanReport}
+import io.oap.spark.directory.{Answer, Cluster}
+import io.oap.spark.status.{ExecutorReport, PoolReport, ReaderTotals, ScanReport}
 
 /** The tables of `oap.system`, with what their columns mean. */
 private[spark] object SystemTables {
-
-  /** How long a query waits for executors that are busy. */
-  private val Patience = 10.seconds
 
   def all: Seq[SystemTable[_]] =
     Seq(config, executors, AdviceTable.table, scans) ++ ResidencyTables.all
@@ -54,7 +49,7 @@ private[spark] object SystemTables {
         "state",
         StringType,
         "open; not used yet: no task has wanted the cache; off: it reads files as Spark alone " +
-          "does; not reached: it ran no task of ours in time",
+          "does; not reached: it gives no answer, and the figures are those it told last",
         _.state
       ),
       SystemColumn("why", StringType, "the reason, where the state has one", _.why),
@@ -109,7 +104,7 @@ private[spark] object SystemTables {
       name,
       dataType,
       comment,
-      report => if (report.state == ExecutorReport.UNREACHED) null else value(report.readers))
+      report => value(report.readers))
 
   private val scans = new SystemTable[ScanReport](
     "scans",
@@ -169,20 +164,19 @@ private[spark] object SystemTables {
       ofScan("tasks_elsewhere", "tasksElsewhere", "tasks run elsewhere than they were placed"),
       ofScan("load_millis", "loadTime", "milliseconds that tasks spent reading files, together")
     ),
-    session => CacheStatus.of(session.sparkContext).snapshot().scans.asScala.toSeq
+    session => Cluster.of(session.sparkContext).status.snapshot().scans.asScala.toSeq
   )
 
   private def ofScan(name: String, metric: String, comment: String): SystemColumn[ScanReport] =
     SystemColumn(name, LongType, comment, _.metrics.get(metric))
 
-  def reports(session: SparkSession): Seq[ExecutorReport] =
-    EveryExecutor.ask(session.sparkContext, Patience)(() => ThisExecutor.report()).map {
-      case (_, _, Some(report)) => report
-      case (executor, host, None) =>
-        ExecutorReport.without(
-          executor,
-          host,
-          ExecutorReport.UNREACHED,
-          EveryExecutor.NoAnswer)
-    }
+  private def reports(session: SparkSession): Seq[ExecutorReport] = {
+    val cluster = Cluster.of(session.sparkContext)
+    val silent = cluster.askFigures()
+      .collect { case Answer(executor, None, Some(why), false) => executor -> why }.toMap
+    cluster.status.snapshot().executors.asScala.toSeq
+      .filter(_.isLive)
+      .map(one => silent.get(one.report.executor).fold(one.report)(one.report.unreached))
+      .sortBy(report => (report.executor.length, report.executor))
+  }
 }

@@ -49,15 +49,12 @@ private[spark] object Advice {
   /** Stands for all executors together, each with as many percent of its capacity. */
   val All = "all"
 
-  /** For each executor that has a pool, and for all. */
-  def of(reports: Seq[ExecutorReport]): Seq[Advice] = {
-    val each = byExecutor(reports)
+  /** For each executor that is there and has a pool, and for all. */
+  def of(snapshot: CacheSnapshot): Seq[Advice] = {
+    val live = snapshot.executors.asScala.filter(_.isLive).map(_.report).toSeq
+    val each = byExecutor(live.sortBy(report => (report.executor.length, report.executor)))
     each.flatten ++ sum(each)
   }
-
-  /** For each executor that is there and has a pool, and for all. */
-  def of(snapshot: CacheSnapshot): Seq[Advice] =
-    of(snapshot.executors.asScala.filter(_.isLive).map(_.report).toSeq)
 
   private def byExecutor(reports: Seq[ExecutorReport]): Seq[Seq[Advice]] = for {
     report <- reports

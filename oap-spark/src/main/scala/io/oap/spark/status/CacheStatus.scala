@@ -2,7 +2,7 @@ package io.oap.spark.status
 
 import scala.util.control.NonFatal
 
-import org.apache.spark.{SparkContext, SparkEnv}
+import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging
 import org.apache.spark.scheduler._
 
@@ -12,8 +12,13 @@ import io.oap.spark.status.CacheSnapshot.Sample
 /**
  * Keeps what is known of the column cache of an application, by the events on Spark's listener bus:
  * of a running application in its driver, of another when its event log is replayed. Thread-safe.
+ *
+ * @param isReplayed whether figures of executors come as events; those of a running application
+ *     are accepted as they arrive, so that whoever has asked for them sees them
  */
-private[spark] final class CacheStatus extends SnapshotListener {
+private[spark] final class CacheStatus(isReplayed: Boolean) extends SnapshotListener {
+  import CacheStatus._
+
   private val model = new StatusModel
 
   override def snapshot(): CacheSnapshot = model.synchronized(model.snapshot())
@@ -21,40 +26,57 @@ private[spark] final class CacheStatus extends SnapshotListener {
   /** The sums of the snapshot alone. */
   def totals: Sample = model.synchronized(model.sums)
 
-  /** How many executors there are. */
-  def executorCount: Int = model.synchronized(model.executorCount)
+  /**
+   * Takes the figures of an executor of this application.
+   *
+   * @return the event of it, for the event log
+   */
+  def accept(report: ExecutorReport): ExecutorSampled = {
+    val sampled = new ExecutorSampled(System.currentTimeMillis(), report)
+    model.synchronized(model.executorSampled(sampled.atMillis, report))
+    sampled
+  }
+
+  /**
+   * The least time from one report of an executor to its next, so that many executors do not flood
+   * Spark's listener bus and the event log.
+   */
+  def pauseMillis: Long = {
+    val executors = model.synchronized(model.executorCount)
+    math.max(PauseMillis, executors * 1000L / MostReportsPerSecond)
+  }
+
+  def executorAdded(id: String, host: String): Unit =
+    model.synchronized(model.executorAdded(id, host))
+
+  def executorRemoved(id: String): Unit = model.synchronized(model.executorRemoved(id))
 
   override def onExecutorAdded(event: SparkListenerExecutorAdded): Unit =
     executorAdded(event.executorId, event.executorInfo.executorHost)
 
   override def onExecutorRemoved(event: SparkListenerExecutorRemoved): Unit =
-    model.synchronized(model.executorRemoved(event.executorId))
+    executorRemoved(event.executorId)
 
   override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
     case ended: ScanEnded => model.synchronized(model.scanEnded(ended.scan))
-    case sampled: ExecutorSampled =>
+    case sampled: ExecutorSampled if isReplayed =>
       model.synchronized(model.executorSampled(sampled.atMillis, sampled.report))
     case _ => ()
   }
-
-  private def executorAdded(id: String, host: String): Unit =
-    model.synchronized(model.executorAdded(id, host))
 }
 
 private[spark] object CacheStatus extends Logging {
+  private val PauseMillis = 2000L
+  private val MostReportsPerSecond = 50
+
   private val all = new PerSparkContext(begin)
 
   /** Returns the status of a running application, from its driver; it begins with the first call. */
   def of(context: SparkContext): CacheStatus = all.of(context)
 
   private def begin(context: SparkContext): CacheStatus = {
-    val status = new CacheStatus
+    val status = new CacheStatus(isReplayed = false)
     SparkInternals.addStatusListener(context, status)
-    // First the events, then those that are there: none is missed.
-    SparkInternals.executors(context).forEach(e => status.executorAdded(e.id, e.host))
-    if (!context.isLocal) {
-      StatusService.start(SparkEnv.get, SparkInternals.post(context, _), () => status.executorCount)
-    }
     status
   }
 

@@ -5,7 +5,7 @@ import io.oap.spark.status.{CacheSnapshot, CacheStatus, SnapshotListener}
 
 /** The tab of an application whose event log was replayed. `HistoryTab` makes it by its name. */
 final class CacheHistory extends HistoryContent {
-  override def listener(): SnapshotListener = new CacheStatus
+  override def listener(): SnapshotListener = new CacheStatus(isReplayed = true)
 
   override def tab(snapshot: CacheSnapshot): SparkUi.Content =
     new CacheTab(() => snapshot, Map.empty)

@@ -40,23 +40,6 @@ final class DirectorySuite extends AnyFunSuite with DirectoryReports {
     assert(exact.map(_.wantedBytes).toSeq == Seq(0, 0))
   }
 
-  test("the version grows with what it learns of chunks, and with nothing else") {
-    val directory = withExecutors("1", "2")
-    def grows(change: => Any): Boolean = {
-      val before = directory.contentVersion
-      change
-      directory.contentVersion > before
-    }
-    assert(grows(report(directory, "1", 0, added(7, 0))))
-    assert(grows(report(directory, "1", 1, evicted(7, 0))))
-    assert(!grows(report(directory, "1", 2)))
-    assert(!grows(directory.executorJoined("3", "host3", 4)))
-    assert(!grows(holdings(directory, 7, "b")))
-    assert(!grows(directory.executorLost("4")))
-    assert(grows(directory.executorLost("1")))
-    assert(grows(report(directory, "2", 0)), "a snapshot replaces what was known")
-  }
-
   test("what is evicted is not held any more") {
     val directory = withExecutors("1")
     report(directory, "1", 0, added(7, 0, 1, 3))

@@ -4,7 +4,6 @@ import scala.jdk.CollectionConverters._
 
 import io.oap.cache.file.KnownFiles.KnownFile
 import io.oap.spark.CacheSuite
-import io.oap.spark.rpc.ReleaseRowGroups
 
 /** What an executor's cache does when the driver asks it to. */
 class ExecutorServiceSuite extends CacheSuite {
@@ -29,13 +28,14 @@ class ExecutorServiceSuite extends CacheSuite {
     val file = write("released")
     write("kept")
     val key = file.identity.placementKey
-    val service = new ExecutorService(ExecutorCache.get().get, () => fail("nobody asked for it"))
+    def released(keys: Array[Long], positions: Array[Long]): Any =
+      ExecutorService.answer(ReleaseRowGroups(keys, positions)).toOption.get
     val positions = Array(0L, file.starts()(2), file.starts()(3) - 1)
-    assert(service.answer(ReleaseRowGroups(Array.fill(3)(key), positions)) === 4)
+    assert(released(Array.fill(3)(key), positions) === 4)
     assert(held("released") === Set(1, 3))
     assert(held("kept") === Set(0, 1, 2, 3))
-    assert(service.answer(ReleaseRowGroups(Array(key + 1), Array(4L))) === 0)
-    assert(service.answer(ReleaseRowGroups(Array(key), Array(Long.MaxValue))) === 2)
+    assert(released(Array(key + 1), Array(4L)) === 0)
+    assert(released(Array(key), Array(Long.MaxValue)) === 2)
     assert(held("released") === Set(1))
   }
 }

@@ -102,7 +102,7 @@ class CacheHintSuite extends CacheSuite {
   test("EXPLAIN FORMATTED names the cached share by column") {
     CacheControl.clear(spark)
     def all = sql("SELECT * FROM t")
-    assert(shares(all) === Some("[id: 0 %, v: 0 %]"))
+    eventually(timeout(1.minute))(assert(shares(all) === Some("[id: 0 %, v: 0 %]")))
     val same = all
     shares(same)
     sql("SELECT id FROM t").collect()
@@ -110,16 +110,17 @@ class CacheHintSuite extends CacheSuite {
     eventually(timeout(1.minute))(assert(shares(same) === Some("[id: 100 %, v: 0 %]")))
     assert(shares(all) === Some("[id: 100 %, v: 0 %]"))
     all.collect()
-    assert(shares(all) === Some("[id: 100 %, v: 100 %]"))
+    eventually(timeout(1.minute))(assert(shares(all) === Some("[id: 100 %, v: 100 %]")))
     sql("SELECT id FROM u WHERE p = 1").collect()
-    assert(shares(sql("SELECT id FROM u WHERE p = 1")) === Some("[id: 100 %]"))
+    eventually(timeout(1.minute))(assert(
+      shares(sql("SELECT id FROM u WHERE p = 1")) === Some("[id: 100 %]")))
     val some = shares(sql("SELECT id, p FROM u")).get
     assert(some.matches("""\[id: 2\d %\]"""), some)
     assert(shares(sql("SELECT p FROM u GROUP BY p")) === None)
     withConf("spark.oap.cache.representation" -> "vector") {
       CacheControl.clear(spark)
       all.collect()
-      assert(shares(all) === Some("[id: 100 %, v: 100 %]"))
+      eventually(timeout(1.minute))(assert(shares(all) === Some("[id: 100 %, v: 100 %]")))
     }
     CacheControl.clear(spark)
   }

@@ -4,7 +4,8 @@ import scala.collection.mutable
 import scala.util.Random
 
 import io.oap.spark.directory.{Directory, DirectoryScan}
-import io.oap.spark.rpc.{FileLayout, ReleaseRowGroups}
+import io.oap.spark.executor.ReleaseRowGroups
+import io.oap.spark.rpc.FileLayout
 
 /** A table of Parquet files, the layouts by file key. */
 final class SimulatedTable(val layouts: Map[Long, FileLayout]) {

@@ -10,9 +10,10 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.oap.common.FileIdentity
 import io.oap.spark.directory.Directory
+import io.oap.spark.executor.{ReleaseRowGroups, ReportAnew}
 import io.oap.spark.placement.PlacementRules
 import io.oap.spark.read.PlacedPartition
-import io.oap.spark.rpc.{FileDelta, FileLayout, ReleaseRowGroups, ReportAnew, ResidencyDelta}
+import io.oap.spark.rpc.{FileDelta, FileLayout, ResidencyDelta}
 
 /** How files become tasks: nothing is lost or read twice, and tasks go where the chunks are. */
 class PartitionPlanSuite extends AnyFunSuite {

@@ -157,8 +157,10 @@ class ResidencyTablesSuite extends CacheSuite {
     assert(math.abs(share("tables") - file.getDouble(1) * lengths) < 1e-9)
     assert(math.abs(share("columns") - lengths) < 1e-9)
     // As EXPLAIN says it, in whole percent.
-    val plan = sql("EXPLAIN FORMATTED SELECT a FROM parts").head().getString(0)
-    assert(plan.contains(s"CachedShare: [a: ${math.floor(100 * lengths).toInt} %"), plan)
+    eventually(timeout(1.minute)) {
+      val plan = sql("EXPLAIN FORMATTED SELECT a FROM parts").head().getString(0)
+      assert(plan.contains(s"CachedShare: [a: ${math.floor(100 * lengths).toInt} %"), plan)
+    }
     sql("SELECT * FROM parts").collect()
     assert(share("tables") === 1.0)
     CacheControl.clear(spark)

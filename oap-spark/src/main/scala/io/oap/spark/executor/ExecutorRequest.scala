@@ -1,0 +1,133 @@
+package io.oap.spark.executor
+
+import io.oap.cache.pool.PoolStats
+import io.oap.common.FileId
+import io.oap.spark.rpc.{ResidencyDelta, ResidencyReply}
+import io.oap.spark.status.ExecutorReport
+import io.oap.spark.table.PinnedColumns
+
+/**
+ * What an executor tells the driver. It is sent from one thread, so that reports arrive in order.
+ *
+ * @param executor Spark's id of the executor
+ * @param figures what its cache is and has done, where that has changed and the driver may be told
+ * @param residency what its pool has taken in and given up, where anything has changed
+ */
+private[spark] final case class Report(
+    executor: String,
+    figures: Option[ExecutorReport],
+    residency: Option[ResidencyDelta])
+
+/**
+ * The driver's answer.
+ *
+ * @param pauseMillis the least time until the executor reports figures again
+ */
+private[spark] final case class ReportReply(residency: Option[ResidencyReply], pauseMillis: Long)
+
+/** What the driver asks of an executor, which answers with an `A`. */
+private[spark] sealed trait ExecutorRequest[A] extends Serializable
+
+/** Asks for the figures as of now. */
+private[spark] case object TellFigures extends ExecutorRequest[ExecutorReport]
+
+/** Asks for all figures of the pool as of now. */
+private[spark] case object TellPool extends ExecutorRequest[PoolStats]
+
+/**
+ * The driver does not know all that this executor holds, or not any more: the reports begin anew,
+ * with all of it.
+ */
+private[spark] case object ReportAnew extends ExecutorRequest[Unit]
+
+/**
+ * Some of the files of which an executor holds chunks: what is asked about them takes a message or
+ * a time of bounded size. All parts together are all files.
+ *
+ * @param number from 0 on, less than `of`
+ */
+private[spark] final case class Part(number: Int, of: Int) {
+  def has(file: FileId): Boolean = Math.floorMod(file.hashCode, of) == number
+}
+
+/** Asks for the chunks of some files. */
+private[spark] final case class ListChunks(part: Part) extends ExecutorRequest[Seq[HeldFile]]
+
+/** Compares the chunks of some files with their checksums, and drops those that differ. */
+private[spark] final case class Verify(part: Part) extends ExecutorRequest[Checked]
+
+/**
+ * Drops chunks.
+ *
+ * @param paths files and folders, fully qualified; nothing stands for all that there is
+ */
+private[spark] final case class Clear(paths: Option[Seq[String]]) extends ExecutorRequest[Dropped]
+
+/**
+ * Files under a path have been removed or written anew: chunks of those that are not there any
+ * more are of no use. The answer is how many were dropped.
+ *
+ * @param path fully qualified, a folder or a file
+ * @param left `FileIdentity.placementKey` of the files that are there now
+ */
+private[spark] final case class ForgetFiles(path: String, left: Array[Long])
+    extends ExecutorRequest[Long]
+
+/**
+ * Row groups that are read on another executor from now on: what this one holds of them takes room
+ * that it needs for its own. The answer is how many chunks were dropped.
+ *
+ * @param files `FileIdentity.placementKey` of the file of each row group
+ * @param positions any byte of each row group, or one before the first
+ */
+private[spark] final case class ReleaseRowGroups(files: Array[Long], positions: Array[Long])
+    extends ExecutorRequest[Long]
+
+/** Gives the pool another capacity. Opens the pool where the executor can be asked before a task. */
+private[spark] final case class Resize(bytes: Long) extends ExecutorRequest[Resized]
+
+/** Keeps the chunks of columns of the files there. */
+private[spark] final case class Pin(paths: Seq[String], columns: PinnedColumns)
+    extends ExecutorRequest[Pinned]
+
+/** Lets the chunks of columns of the files there go. */
+private[spark] final case class Unpin(paths: Seq[String], columns: PinnedColumns)
+    extends ExecutorRequest[Dropped]
+
+/** What an executor has dropped. */
+private[spark] final case class Dropped(chunks: Long, bytes: Long)
+
+/**
+ * What came of a new capacity.
+ *
+ * @param capacityBytes capacity of the pool now, if there is one
+ * @param why why it is as before
+ * @param warning of memory that is too small for it
+ */
+private[spark] final case class Resized(
+    capacityBytes: Option[Long],
+    why: Option[String],
+    warning: Option[String] = None)
+
+/** What an executor has pinned, and what not. */
+private[spark] final case class Pinned(
+    chunks: Long,
+    bytes: Long,
+    refusedChunks: Long,
+    refusedBytes: Long) {
+  def why: Option[String] =
+    if (refusedChunks == 0) None else Some("no more than half of a pool may be pinned")
+}
+
+/** What came of comparing chunks with their checksums. */
+private[spark] final case class Checked(
+    chunks: Long,
+    bytes: Long,
+    damagedChunks: Long,
+    damagedBytes: Long) {
+  def +(that: Checked): Checked = Checked(
+    chunks + that.chunks,
+    bytes + that.bytes,
+    damagedChunks + that.damagedChunks,
+    damagedBytes + that.damagedBytes)
+}

@@ -1,0 +1,46 @@
+package io.oap.spark.executor
+
+import org.scalatest.concurrent.Eventually
+import org.scalatest.time.{Millis, Seconds, Span}
+
+import io.oap.spark.{CacheControl, CacheSuite}
+import io.oap.spark.directory.Cluster
+
+/** What a pool holds, told to the driver, which in local mode is the same process. */
+class ExecutorReporterSuite extends CacheSuite with Eventually {
+  private val Executor = "driver"
+
+  override implicit val patienceConfig: PatienceConfig =
+    PatienceConfig(timeout = Span(60, Seconds), interval = Span(50, Millis))
+
+  private def cluster: Cluster = Cluster.of(spark.sparkContext)
+
+  private def known: Long = cluster.directory.totals().executors.map(_.chunks).sum
+
+  test("all of the pool is told at first, then what changes, and all again when the driver asks") {
+    CacheControl.clear(spark) // of what other suites of this process have left
+    spark.range(0, 4000, 1, 3).write.parquet(path("numbers"))
+    spark.read.parquet(path("numbers")).collect()
+    eventually(assert(known === 3))
+    assert(cluster.directory.totals().files === 3)
+    cluster.directory.executorLost(Executor)
+    cluster.directory.executorJoined(Executor, "host", 1)
+    assert(known === 0)
+    cluster.tell(Executor, ReportAnew)
+    eventually(assert(known === 3))
+    CacheControl.clear(spark)
+    eventually(assert(known === 0))
+  }
+
+  test("the driver learns of an executor with its first chunks, before their task goes on") {
+    // The figures of a pool that has just been opened, not those of later reports.
+    spark.stop()
+    spark = newApplication(settings + ("spark.oap.pool.size" -> "24m"))
+    val seen = spark.sparkContext.makeRDD(Seq(1), 1).map { _ =>
+      ExecutorCache.get()
+      CacheControl.localPool().get.capacityBytes
+    }.first()
+    val told = cluster.status.totals
+    assert(told.capacityBytes === seen && seen === (24L << 20))
+  }
+}
