@@ -8,7 +8,7 @@ import io.oap.cache.pool.Admission;
 import io.oap.cache.pool.CapacityModel;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Pin;
-import io.oap.cache.quota.PinBudget;
+import io.oap.cache.quota.PinnedSet;
 import io.oap.cache.quota.QuotaEnforcer;
 import io.oap.cache.quota.QuotaRule;
 import io.oap.cache.quota.TablePins;
@@ -59,7 +59,7 @@ public final class ChunkCache {
 
   public final TablePins kept;
   final QuotaEnforcer quotas;
-  private final PinBudget pinnedRoom;
+  private final PinnedSet pinned;
 
   /** Is told what readers ask for; null where there is none. */
   private final CapacityModel model;
@@ -88,9 +88,9 @@ public final class ChunkCache {
     this.pool = pool;
     this.model = model;
     this.loaded = new LoadedChunks(files);
-    this.pinnedRoom = new PinBudget(pool.stats().capacityBytes());
-    this.kept = new TablePins(pool, pinnedRoom, files);
-    this.quotas = new QuotaEnforcer(pool, pinnedRoom, files, this::drop);
+    this.pinned = new PinnedSet(pool);
+    this.kept = new TablePins(pinned, files);
+    this.quotas = new QuotaEnforcer(pool, pinned, files, this::drop);
     this.loadTimeoutMillis = loadTimeoutMillis;
   }
 
@@ -131,7 +131,7 @@ public final class ChunkCache {
 
   /** Fits pins and quotas to the pool's new capacity. */
   public void onResize() {
-    pinnedRoom.resize(pool.stats().capacityBytes());
+    pinned.onResize();
     kept.onResize();
     quotas.onResize();
   }
@@ -157,7 +157,7 @@ public final class ChunkCache {
 
   private boolean leave(ChunkKey key) {
     boolean dropped = pool.drop(key);
-    kept.release(key);
+    pinned.leave(key);
     quotas.leave(key);
     return dropped;
   }
@@ -184,6 +184,7 @@ public final class ChunkCache {
   /** Keeps none of these chunks any more. */
   public void letGo(Predicate<ChunkKey> which) {
     kept.release(which);
+    pinned.leave(which);
     quotas.leave(which);
   }
 

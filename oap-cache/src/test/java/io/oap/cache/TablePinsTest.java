@@ -166,7 +166,7 @@ class TablePinsTest {
       kept.keep(key(column));
     }
     pool.resize(CAPACITY / 2);
-    kept.onResize();
+    cache.onResize();
     assertTrue(kept.bytes() <= CAPACITY / 4);
     for (int column = 0; column < 4; column++) {
       assertTrue(!kept.isKept(key(column)) || pool.isHeld(key(column)));
@@ -174,7 +174,7 @@ class TablePinsTest {
     // The memory of those that lay in the part given up is the system's again.
     assertTrue(pool.stats().usedBytes() <= CAPACITY / 2);
     pool.resize(CAPACITY);
-    kept.onResize();
+    cache.onResize();
     load(NONE, 5, 6, 7, 8, 9);
     assertEquals(0, counters.chunksBypassed());
   }

@@ -1,41 +1,28 @@
 package io.oap.cache.quota;
 
 import io.oap.cache.pool.Admission;
-import io.oap.cache.pool.ColumnPool;
-import io.oap.cache.pool.Pin;
 import io.oap.common.ChunkKey;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The chunks of one table that stay in the pool because of the table's minimum: this holds a pin of
- * each, which eviction passes over. Thread-safe; what hits call waits for nobody.
+ * The chunks of one table that stay in the pool because of the table's minimum. Thread-safe; what
+ * hits call waits for nobody.
  */
-final class MinimumPins {
-  private final ColumnPool pool;
-  private final PinBudget room;
+final class MinimumPins implements PinnedSet.Owner {
+  private final PinnedSet pinned;
   private final ReentrantLock lock = new ReentrantLock();
-  private final Map<ChunkKey, Pin> pins = new HashMap<>();
   private final QuotaSet share;
 
   /**
    * @param minimum bytes that stay
-   * @param room shared with others that keep chunks
    */
-  MinimumPins(ColumnPool pool, long minimum, PinBudget room) {
-    this.pool = pool;
-    this.room = room;
-    share = new QuotaSet(minimum, this::unpin, key -> true);
+  MinimumPins(PinnedSet pinned, long minimum) {
+    this.pinned = pinned;
+    share = new QuotaSet(minimum, key -> pinned.unpin(key, this), key -> true);
   }
 
-  /** Bytes that stay now. */
-  long bytes() {
-    return share.bytes();
-  }
-
-  /** A chunk was found in the pool: it may be one of those that stay. */
+  /** Notes a use of a chunk that the pool holds; it may stay from now on. */
   void use(ChunkKey key, long length) {
     if (!share.use(key) && lock.tryLock()) {
       try {
@@ -46,26 +33,20 @@ final class MinimumPins {
     }
   }
 
-  /** A chunk has been loaded: it may be one of those that stay. */
-  void load(ChunkKey key, long length) {
-    lock.lock();
-    try {
-      offer(key, length);
-    } finally {
-      lock.unlock();
-    }
-  }
-
   /**
-   * A chunk has been loaded that stands for another one, which is still there: it stays if that one
-   * did.
+   * Takes in a chunk that has been loaded, if it is worth it.
+   *
+   * @param insteadOf the chunk that it stands for, which is still there: it stays if that one did;
+   *     or null
    */
-  void replace(ChunkKey old, ChunkKey with, long length) {
+  void load(ChunkKey key, ChunkKey insteadOf, long length) {
     lock.lock();
     try {
-      if (share.replace(old, with, length, Admission.EVICTING)) {
-        pin(with);
-        unpin(old);
+      if (insteadOf == null) {
+        offer(key, length);
+      } else if (share.replace(insteadOf, key, length, Admission.EVICTING)) {
+        pin(key);
+        pinned.unpin(insteadOf, this);
       }
     } finally {
       lock.unlock();
@@ -79,51 +60,33 @@ final class MinimumPins {
   }
 
   private void pin(ChunkKey key) {
-    if (pins.containsKey(key)) {
+    if (pinned.pin(key, this, Long.MAX_VALUE) == PinnedSet.Outcome.PINNED) {
       share.onLoaded(key);
-      return;
-    }
-    Pin pin = pool.pin(key);
-    if (pin != null && room.take(pin.bytes())) {
-      pins.put(key, pin);
-      share.onLoaded(key);
-      return;
-    }
-    share.abandon(key, null, 0);
-    if (pin != null) {
-      pin.close();
+    } else {
+      share.abandon(key, null, 0);
     }
   }
 
-  /** A chunk was dropped: nothing of it stays. */
-  void leave(ChunkKey key) {
-    if (!share.has(key)) {
-      return; // and who takes it in from now on will not find it in the pool
-    }
+  @Override
+  public void leave(ChunkKey key) {
     lock.lock();
     try {
       share.leave(key);
-      unpin(key);
+      pinned.unpin(key, this);
     } finally {
       lock.unlock();
     }
   }
 
-  /** From now on so many bytes stay; what the pool has given up with its memory stays no more. */
+  /** Lets so many bytes stay from now on, and none that the pool has given up with its memory. */
   void resize(long minimum) {
     lock.lock();
     try {
       share.resize(minimum);
       for (ChunkKey key : share.keys()) {
-        Pin now = pool.pin(key);
-        unpin(key);
-        if (now != null && room.take(now.bytes())) {
-          pins.put(key, now);
-          continue;
-        }
-        share.leave(key);
-        if (now != null) {
-          now.close();
+        if (!pinned.has(key, this) || pinned.isOver()) {
+          share.leave(key);
+          pinned.unpin(key, this);
         }
       }
     } finally {
@@ -134,13 +97,5 @@ final class MinimumPins {
   /** The chunks that stay now. */
   List<ChunkKey> keys() {
     return share.keys();
-  }
-
-  private void unpin(ChunkKey key) {
-    Pin pin = pins.remove(key);
-    if (pin != null) {
-      room.give(pin.bytes());
-      pin.close();
-    }
   }
 }

@@ -52,7 +52,7 @@ public final class QuotaEnforcer {
   private record Limited<T>(QuotaRule limit, T chunks) {}
 
   private final ColumnPool pool;
-  private final PinBudget room;
+  private final PinnedSet pinned;
   private final Function<FileId, KnownFile> files;
   private final Consumer<ChunkKey> drop;
   private volatile Limits limits = limits(Map.of(), Map.of(), Map.of());
@@ -62,9 +62,12 @@ public final class QuotaEnforcer {
    * @param drop drops a chunk that is over its table's quota
    */
   public QuotaEnforcer(
-      ColumnPool pool, PinBudget room, Function<FileId, KnownFile> files, Consumer<ChunkKey> drop) {
+      ColumnPool pool,
+      PinnedSet pinned,
+      Function<FileId, KnownFile> files,
+      Consumer<ChunkKey> drop) {
     this.pool = pool;
-    this.room = room;
+    this.pinned = pinned;
     this.files = files;
     this.drop = drop;
   }
@@ -142,7 +145,7 @@ public final class QuotaEnforcer {
   }
 
   private MinimumPins newMinimum(QuotaRule limit) {
-    return new MinimumPins(pool, bytes(limit), room);
+    return new MinimumPins(pinned, bytes(limit));
   }
 
   private long bytes(QuotaRule limit) {
@@ -268,10 +271,8 @@ public final class QuotaEnforcer {
     }
     if (isOver(to.quota(), key, length)) {
       drop.accept(key);
-    } else if (to.minimum() != null && insteadOf != null) {
-      to.minimum().replace(insteadOf, key, length);
-    } else if (to.minimum() != null && admission == Admission.EVICTING) {
-      to.minimum().load(key, length);
+    } else if (to.minimum() != null && (insteadOf != null || admission == Admission.EVICTING)) {
+      to.minimum().load(key, insteadOf, length);
     }
   }
 
@@ -288,23 +289,18 @@ public final class QuotaEnforcer {
     }
   }
 
-  /** A chunk was dropped. */
+  /** Takes out a chunk that was dropped from the pool. */
   public void leave(ChunkKey key) {
     QuotaSet quota = of(key).quota();
     if (quota != null) {
       quota.leaveIfGone(key);
     }
-    // All of them: nothing may be kept of it, also if its file is forgotten.
-    limits.minimums().values().forEach(one -> one.chunks().leave(key));
   }
 
-  /** All such chunks were dropped. */
+  /** Takes out all such chunks. */
   public void leave(Predicate<ChunkKey> which) {
     limits.quotas().values().stream()
         .map(Limited::chunks)
         .forEach(quota -> leave(quota.keys(), which, quota::leaveIfGone));
-    limits.minimums().values().stream()
-        .map(Limited::chunks)
-        .forEach(minimum -> leave(minimum.keys(), which, minimum::leave));
   }
 }

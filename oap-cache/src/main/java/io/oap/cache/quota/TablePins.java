@@ -1,8 +1,6 @@
 package io.oap.cache.quota;
 
 import io.oap.cache.file.KnownFiles.KnownFile;
-import io.oap.cache.pool.ColumnPool;
-import io.oap.cache.pool.Pin;
 import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
 import io.oap.common.FileIdentity;
@@ -11,20 +9,18 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Chunks that stay in the pool until somebody lets go of them, because a user has pinned their
- * table: this holds a pin of each, which eviction passes over as it does any other. At most half of
- * the pool is kept, so that there always is room for the rest. Of a file that is written again only
- * its last version is kept, from when a chunk of that comes. Thread-safe; a hit of a chunk that is
- * kept waits for nobody.
+ * The chunks that stay in the pool until somebody lets go of them, because a user has pinned their
+ * table. At most half of the pool is kept. Of a file that is written again only its last version is
+ * kept, from when a chunk of that comes. Thread-safe; a hit of a chunk that is kept waits for
+ * nobody.
  */
-public final class TablePins {
+public final class TablePins implements PinnedSet.Owner {
   private static final Logger LOG = LoggerFactory.getLogger(TablePins.class);
 
   /** One part in so many of the capacity may be kept. */
@@ -42,32 +38,26 @@ public final class TablePins {
   /**
    * @param file null where it is not known
    */
-  private record Kept(Pin pin, FileIdentity file) {}
+  private record Kept(long bytes, FileIdentity file) {}
 
   /** What is kept of the last version of a file. */
   private record Version(FileIdentity file, Set<ChunkKey> chunks) {}
 
-  private final ColumnPool pool;
-  private final PinBudget room;
+  private final PinnedSet pinned;
   private final Function<FileId, KnownFile> files;
-
-  /** Changed under the lock; hits look into it without. */
-  private final Map<ChunkKey, Kept> pins = new ConcurrentHashMap<>();
-
+  private final Map<ChunkKey, Kept> chunks = new HashMap<>();
   private final Map<String, Version> byPath = new HashMap<>();
   private long bytes;
   private long most;
   private boolean isFull;
 
   /**
-   * @param room shared with others that keep chunks
    * @param files what a file id stands for, or null where that is not known
    */
-  public TablePins(ColumnPool pool, PinBudget room, Function<FileId, KnownFile> files) {
-    this.pool = pool;
-    this.room = room;
+  public TablePins(PinnedSet pinned, Function<FileId, KnownFile> files) {
+    this.pinned = pinned;
     this.files = files;
-    most = pool.stats().capacityBytes() / SHARE;
+    this.most = pinned.capacityBytes() / SHARE;
   }
 
   /** Bytes of all that is kept. */
@@ -77,7 +67,7 @@ public final class TablePins {
 
   /** Whether a chunk is kept. */
   public boolean isKept(ChunkKey key) {
-    return pins.containsKey(key);
+    return pinned.has(key, this);
   }
 
   /**
@@ -93,12 +83,23 @@ public final class TablePins {
     }
     KnownFile known = files.apply(key.file());
     FileIdentity file = known == null ? null : known.identity();
-    Pin pin = isOutdated(file) ? null : pool.pin(key);
-    if (pin == null) {
+    if (isOutdated(file) || !pinned.isHeld(key)) {
       return Outcome.ABSENT;
     }
     releaseOlder(file);
-    return take(key, new Kept(pin, file)) ? Outcome.KEPT : Outcome.TOO_MUCH;
+    release(key); // as the pool has, when it shrank just now
+    PinnedSet.Outcome outcome = pinned.pin(key, this, most - bytes);
+    if (outcome == PinnedSet.Outcome.PINNED) {
+      add(key, new Kept(pinned.bytes(key), file));
+      return Outcome.KEPT;
+    }
+    if (outcome == PinnedSet.Outcome.TOO_LONG && !isFull) {
+      isFull = true;
+      LOG.warn(
+          "Half of the column cache's pool is pinned; further chunks of pinned tables are cached"
+              + " as those of other tables.");
+    }
+    return outcome == PinnedSet.Outcome.ABSENT ? Outcome.ABSENT : Outcome.TOO_MUCH;
   }
 
   private boolean isOutdated(FileIdentity file) {
@@ -115,13 +116,12 @@ public final class TablePins {
 
   /** Lets go of a chunk; returns whether it was kept. */
   public synchronized boolean release(ChunkKey key) {
-    Kept kept = pins.remove(key);
+    Kept kept = chunks.remove(key);
     if (kept == null) {
       return false;
     }
-    bytes -= kept.pin().bytes();
-    room.give(kept.pin().bytes());
-    kept.pin().close();
+    bytes -= kept.bytes();
+    pinned.unpin(key, this);
     if (kept.file() != null) {
       Set<ChunkKey> others = byPath.get(kept.file().path()).chunks();
       others.remove(key);
@@ -134,11 +134,16 @@ public final class TablePins {
 
   /** Lets go of all such chunks; returns their bytes, one number for each. */
   public synchronized List<Long> release(Predicate<ChunkKey> which) {
-    List<ChunkKey> keys = pins.keySet().stream().filter(which).toList();
-    List<Long> sizes = keys.stream().map(key -> pins.get(key).pin().bytes()).toList();
+    List<ChunkKey> keys = chunks.keySet().stream().filter(which).toList();
+    List<Long> sizes = keys.stream().map(key -> chunks.get(key).bytes()).toList();
     keys.forEach(this::release);
     isFull &= keys.isEmpty();
     return sizes;
+  }
+
+  @Override
+  public void leave(ChunkKey key) {
+    release(key);
   }
 
   /**
@@ -146,45 +151,18 @@ public final class TablePins {
    * no longer has, and of what is too much now.
    */
   public synchronized void onResize() {
-    most = pool.stats().capacityBytes() / SHARE;
-    Map<ChunkKey, Kept> before = new HashMap<>(pins);
-    pins.clear();
-    byPath.clear();
-    room.give(bytes);
-    bytes = 0;
+    most = pinned.capacityBytes() / SHARE;
     isFull = false;
-    before.forEach(
-        (key, kept) -> {
-          Pin now = pool.pin(key);
-          kept.pin().close();
-          if (now != null) {
-            take(key, new Kept(now, kept.file()));
-          }
-        });
-  }
-
-  /** Takes over a pin, or ends it. */
-  private boolean take(ChunkKey key, Kept kept) {
-    Pin pin = kept.pin();
-    boolean isTooMuch = bytes + pin.bytes() > most;
-    boolean fits = !isTooMuch && room.take(pin.bytes());
-    if (fits) {
-      add(key, kept);
-    } else {
-      pin.close();
-      if (isTooMuch && !isFull) {
-        isFull = true;
-        LOG.warn(
-            "Half of the column cache's pool is pinned; further chunks of pinned tables are cached"
-                + " as those of other tables.");
+    for (ChunkKey key : List.copyOf(chunks.keySet())) {
+      if (!isKept(key) || bytes > most) {
+        release(key);
       }
     }
-    return fits;
   }
 
   private void add(ChunkKey key, Kept kept) {
-    pins.put(key, kept);
-    bytes += kept.pin().bytes();
+    chunks.put(key, kept);
+    bytes += kept.bytes();
     if (kept.file() != null) {
       byPath
           .computeIfAbsent(kept.file().path(), path -> new Version(kept.file(), new HashSet<>()))
