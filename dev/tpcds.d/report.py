@@ -188,8 +188,15 @@ def _row(result, system):
     slowest = statistics.median(r["slowestOverMean"] for r in records)
     return [system["name"], pool, str(time["runs"]), f"{time['median']:.2f} s",
             mean(time), share,
-            f"{statistics.median(r['heldBytes'] for r in records) / 1e6:,.0f} MB",
+            _held(result, records),
             f"{slowest:.2f} of mean"]
+
+
+def _held(result, records):
+    """What was in the pools at the end of a round; nobody knows where systems take turns with one pool."""
+    if result["plan"]["state"] == "in turn":
+        return ""
+    return f"{statistics.median(r['heldBytes'] for r in records) / 1e6:,.0f} MB"
 
 
 def facts(result):

@@ -143,6 +143,8 @@ class Pages(unittest.TestCase):
         said = report.how(result(state="in turn", storage="local"))
         self.assertIn("take turns in one application, query by query", said)
         self.assertNotIn("random order", said)
+        made = result(state="in turn")
+        self.assertEqual(report._row(made, made["systems"][0])[-2], "")
 
     def test_results_of_dev_tpcds_run_and_of_a_matrix(self):
         page, summary = self.written(result(systems=("spark", "oap")), small_matrix())

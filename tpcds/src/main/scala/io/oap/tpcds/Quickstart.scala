@@ -53,13 +53,22 @@ object Quickstart {
       "layout" -> data.layout(systems.oap).words)
     Result(
       plan(options, queries),
-      Seq("dev/quickstart"),
+      Seq(command(options, queries)),
       Circumstances.now(systems.oap, facts, options.data),
       neededBytes = 0,
       Side.All.map(_.system),
       rounds,
       Nil,
-      Nil).summedUp
+      Nil
+    ).summedUp
+  }
+
+  /** What was measured, as it can be typed again; where the data lies is this machine's own. */
+  private def command(options: Options, queries: Seq[String]): String = {
+    val partitioned = if (options.partitioned) " --partitioned" else ""
+    s"dev/quickstart --scale ${options.scale} --queries ${queries.mkString(",")}" +
+      s" --iterations ${options.iterations} --storage ${options.storage}" +
+      s" --pool-size ${options.poolSize}$partitioned"
   }
 
   private def plan(options: Options, queries: Seq[String]): Plan = Plan(
