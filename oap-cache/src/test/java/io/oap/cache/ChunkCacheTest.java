@@ -12,6 +12,7 @@ import io.oap.cache.pool.Admission;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Pin;
 import io.oap.cache.stats.CacheCounters;
+import io.oap.cache.stats.Figure;
 import io.oap.cache.stats.MissCause;
 import java.io.IOException;
 import java.util.List;
@@ -259,7 +260,7 @@ class ChunkCacheTest {
     counters.miss(MissCause.COLD);
     counters.miss(MissCause.TOO_LARGE);
     counters.read(20, 30);
-    counters.pruneRowGroups(2);
+    counters.add(Figure.ROW_GROUPS_PRUNED, 2);
     CacheCounters earlier = new CacheCounters();
     earlier.add(counters);
     counters.hit(1);
@@ -270,12 +271,12 @@ class ChunkCacheTest {
     assertEquals(1, since.bytesFromPool());
     assertEquals(5, since.bytesFromFile());
     assertEquals(7, since.loadNanos());
-    assertEquals(0, since.chunksMissed() + since.rowGroupsPruned());
+    assertEquals(0, since.chunksMissed() + since.get(Figure.ROW_GROUPS_PRUNED));
     assertEquals(1, since.chunksBypassed());
     assertEquals(1, since.chunks(MissCause.OTHER));
     assertEquals(1, counters.chunks(MissCause.COLD));
     assertEquals(1, counters.chunksMissed());
     assertEquals(2, counters.chunksBypassed());
-    assertEquals(2, counters.minus(new CacheCounters()).rowGroupsPruned());
+    assertEquals(2, counters.minus(new CacheCounters()).get(Figure.ROW_GROUPS_PRUNED));
   }
 }

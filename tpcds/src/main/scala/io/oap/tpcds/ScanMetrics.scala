@@ -1,22 +1,18 @@
 package io.oap.tpcds
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+
+import io.oap.cache.stats.Figure
 
 /** The column cache's own metrics in a plan that has been run, summed over its scans. */
 object ScanMetrics extends AdaptiveSparkPlanHelper {
 
   /** Names under which the extension's scan reports: bytes, counts, and milliseconds for loadTime. */
-  val Names: Seq[String] = Seq(
-    "bytesFromPool",
-    "bytesFromFile",
-    "chunksHit",
-    "chunksMissed",
-    "chunksBypassed",
-    "rowGroupsPruned",
-    "tasksElsewhere",
-    "loadTime")
+  val Names: Seq[String] = Figure.OF_READERS.asScala.map(_.metric).toSeq
 
   /**
    * Sums by name; empty when no scan of the plan reads through the cache.

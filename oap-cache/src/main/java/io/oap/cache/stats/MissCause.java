@@ -1,39 +1,43 @@
 package io.oap.cache.stats;
 
+import java.util.Locale;
+
 /**
  * Why a chunk that a reader asked for was not in the pool of its process. The first three were
- * loaded into it, the others read around it.
+ * loaded into it, the others read around it. Each has its {@link Figure}.
  */
 public enum MissCause {
-  /** This process has not held it before, as far as a bounded memory tells. */
-  COLD(true),
-  /** It was held, and has left: for others, for its own vector chunk, or with a smaller pool. */
-  EVICTED(true),
-  /** An earlier version of the file was held in this column: the file was written again. */
-  CHANGED_FILE(true),
-  /**
-   * The chunk belongs to another executor, and there is no room here that nothing else has; or its
-   * table has its quota, and what it has there is wanted more.
-   */
-  NOT_ADMITTED(false),
-  /** It is larger than the pool can ever hold. */
-  TOO_LARGE(false),
-  /** Chunks that are in use or kept leave no room for it. */
-  PINNED_FULL(false),
-  /**
-   * It is read around the pool: some of its pages were wanted only, another task's load of it
-   * failed or lasted too long, or the pool has failed.
-   */
-  OTHER(false);
+  COLD(true, "this process has not held it before, as far as a bounded memory tells"),
+  EVICTED(true, "it was held, and has left: for others, its own vector chunk, or a smaller pool"),
+  CHANGED_FILE(true, "an earlier version of the file was held in this column"),
+  NOT_ADMITTED(false, "there is no room that nothing else has, or its table has its quota"),
+  TOO_LARGE(false, "larger than the pool can ever hold"),
+  PINNED_FULL(false, "chunks in use or kept leave no room"),
+  OTHER(
+      false,
+      "some of its pages were wanted only, another task's load failed or lasted too long, or the pool"
+          + " has failed");
 
   private final boolean isLoaded;
+  private final String reason;
 
-  MissCause(boolean isLoaded) {
+  MissCause(boolean isLoaded, String reason) {
     this.isLoaded = isLoaded;
+    this.reason = reason;
   }
 
   /** Whether the chunk was put into the pool then. */
   public boolean isLoaded() {
     return isLoaded;
+  }
+
+  /** Says to users why. */
+  public String reason() {
+    return reason;
+  }
+
+  /** The cause in a word or two, for a table. */
+  public String words() {
+    return name().toLowerCase(Locale.ROOT).replace('_', ' ');
   }
 }

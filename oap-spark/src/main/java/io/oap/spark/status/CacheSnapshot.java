@@ -1,7 +1,13 @@
 package io.oap.spark.status;
 
+import com.fasterxml.jackson.annotation.JsonAnyGetter;
+import com.fasterxml.jackson.annotation.JsonAnySetter;
+import com.fasterxml.jackson.annotation.JsonCreator;
+import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
+import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.util.kvstore.KVIndex;
 
 /**
@@ -40,38 +46,37 @@ public record CacheSnapshot(
   }
 
   /**
-   * Sums over all executors at one moment.
+   * Sums over all executors at one moment. In JSON the figures of the pool stand beside the other
+   * fields, those of readers in one of their own.
    *
    * @param atMillis since the epoch
    * @param executors that are there and have told of themselves
-   * @param evictions chunks that had to leave the pools so far
-   * @param readers what was counted so far
+   * @param figures of the past so far, of the present now
    */
-  @JsonIgnoreProperties(ignoreUnknown = true)
-  public record Sample(
-      long atMillis,
-      int executors,
-      long capacityBytes,
-      long usedBytes,
-      long pinnedBytes,
-      long chunks,
-      long evictions,
-      ReaderTotals readers) {
+  public record Sample(long atMillis, int executors, @JsonIgnore Figures figures) {
+
+    @JsonCreator
+    static Sample ofJson(
+        @JsonProperty("atMillis") long atMillis,
+        @JsonProperty("executors") int executors,
+        @JsonProperty("readers") Figures readers,
+        @JsonAnySetter Map<String, Object> others) {
+      return new Sample(atMillis, executors, Figures.ofJson(others).plus(readers));
+    }
 
     /** Makes the sample of one executor. */
     public static Sample of(long atMillis, ExecutorReport report) {
-      PoolReport pool = report.pool();
-      return pool == null
-          ? new Sample(atMillis, 1, 0, 0, 0, 0, 0, report.readers())
-          : new Sample(
-              atMillis,
-              1,
-              pool.capacityBytes(),
-              pool.usedBytes(),
-              pool.pinnedBytes(),
-              pool.chunks(),
-              pool.evictions(),
-              report.readers());
+      return new Sample(atMillis, 1, report.figures());
+    }
+
+    @JsonAnyGetter
+    Map<String, Long> pool() {
+      return figures.pool();
+    }
+
+    @JsonProperty
+    Map<String, Long> readers() {
+      return figures.readers();
     }
   }
 
@@ -90,7 +95,7 @@ public record CacheSnapshot(
    * @param lastMillis when the last of them ended
    */
   @JsonIgnoreProperties(ignoreUnknown = true)
-  public record TableStatus(String table, long scans, long lastMillis, ReaderTotals readers) {}
+  public record TableStatus(String table, long scans, long lastMillis, Figures readers) {}
 
   /**
    * How often a column was read.

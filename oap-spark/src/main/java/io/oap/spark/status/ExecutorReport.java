@@ -15,7 +15,7 @@ import java.io.Serializable;
  */
 @JsonIgnoreProperties(ignoreUnknown = true)
 public record ExecutorReport(
-    String executor, String host, String state, String why, PoolReport pool, ReaderTotals readers)
+    String executor, String host, String state, String why, PoolReport pool, Figures readers)
     implements Serializable {
   public static final String OPEN = "open";
   public static final String UNUSED = "not used yet";
@@ -24,7 +24,12 @@ public record ExecutorReport(
 
   /** Makes the report of an executor of which nothing is known but that it is there. */
   public static ExecutorReport without(String executor, String host, String state, String why) {
-    return new ExecutorReport(executor, host, state, why, null, ReaderTotals.NONE);
+    return new ExecutorReport(executor, host, state, why, null, Figures.NONE);
+  }
+
+  /** Gives those of the pool and of the readers. */
+  Figures figures() {
+    return pool == null ? readers : pool.figures().plus(readers);
   }
 
   /** Makes the report of an executor that does not answer, with the figures it told last. */

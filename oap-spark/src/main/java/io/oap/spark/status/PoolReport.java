@@ -1,34 +1,47 @@
 package io.oap.spark.status;
 
-import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
+import com.fasterxml.jackson.annotation.JsonAnyGetter;
+import com.fasterxml.jackson.annotation.JsonAnySetter;
+import com.fasterxml.jackson.annotation.JsonCreator;
+import com.fasterxml.jackson.annotation.JsonIgnore;
+import com.fasterxml.jackson.annotation.JsonProperty;
 import io.oap.cache.pool.CapacityEstimates;
 import java.io.Serializable;
 import java.util.Map;
 
 /**
- * The pool of a process, while it is open.
+ * The pool of a process, while it is open. In JSON its figures stand beside the other fields.
  *
  * @param medium see {@code spark.oap.pool.medium}
  * @param paths directories or devices it lies in, with commas
  * @param bytesOnNodes bytes on each memory node, about
- * @param capacityBytes bytes for chunks
- * @param usedBytes bytes that belong to chunks
- * @param pinnedBytes bytes of chunks that are in use
- * @param chunks column chunks held
- * @param evictions chunks that had to leave since it was opened
+ * @param figures those of the pool
  * @param nativeVersion version of the native library
  * @param estimates what other capacities would hit; null where that is not known
  */
-@JsonIgnoreProperties(ignoreUnknown = true)
 public record PoolReport(
     String medium,
     String paths,
     Map<Integer, Long> bytesOnNodes,
-    long capacityBytes,
-    long usedBytes,
-    long pinnedBytes,
-    long chunks,
-    long evictions,
+    @JsonIgnore Figures figures,
     String nativeVersion,
     CapacityEstimates estimates)
-    implements Serializable {}
+    implements Serializable {
+
+  @JsonCreator
+  static PoolReport ofJson(
+      @JsonProperty("medium") String medium,
+      @JsonProperty("paths") String paths,
+      @JsonProperty("bytesOnNodes") Map<Integer, Long> bytesOnNodes,
+      @JsonProperty("nativeVersion") String nativeVersion,
+      @JsonProperty("estimates") CapacityEstimates estimates,
+      @JsonAnySetter Map<String, Object> others) {
+    return new PoolReport(
+        medium, paths, bytesOnNodes, Figures.ofJson(others), nativeVersion, estimates);
+  }
+
+  @JsonAnyGetter
+  Map<String, Long> fields() {
+    return figures.pool();
+  }
+}

@@ -26,13 +26,7 @@ public record ScanReport(
     return metrics.getOrDefault(name, 0L);
   }
 
-  public ReaderTotals readers() {
-    return new ReaderTotals(
-        metric("chunksHit"),
-        metric("chunksMissed"),
-        metric("chunksBypassed"),
-        metric("bytesFromPool"),
-        metric("bytesFromFile"),
-        metric("loadTime") * 1000000);
+  public Figures readers() {
+    return Figures.ofScan(metrics);
   }
 }

@@ -10,7 +10,7 @@ import org.apache.spark.SparkEnv
 
 import io.oap.cache.ColumnCache
 import io.oap.cache.pool.NativeLibrary
-import io.oap.spark.status.{ExecutorReport, PoolReport, ReaderTotals}
+import io.oap.spark.status.{ExecutorReport, Figures, PoolReport}
 import io.oap.spark.status.CacheSnapshot.Sample
 
 /** What the column cache of this process is and has done. */
@@ -33,21 +33,16 @@ private[spark] object ThisExecutor {
       state,
       why,
       pool,
-      ReaderTotals.of(ExecutorCache.readTotals()))
+      Figures.of(ExecutorCache.readTotals()))
   }
 
   private def poolOf(cache: ColumnCache): PoolReport = {
     val options = cache.poolOptions
-    val stats = cache.poolStats
     new PoolReport(
       options.medium.toString.toLowerCase(Locale.ROOT),
       options.paths.asScala.mkString(","),
       cache.bytesOnNodes,
-      stats.capacityBytes,
-      stats.usedBytes,
-      stats.pinnedBytes,
-      stats.chunks,
-      stats.evictions,
+      Figures.of(cache.poolStats),
       NativeLibrary.version(),
       cache.estimates
     )

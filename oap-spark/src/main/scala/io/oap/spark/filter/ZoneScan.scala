@@ -3,7 +3,7 @@ package io.oap.spark.filter
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 import io.oap.cache.PinnedVector
-import io.oap.cache.stats.CacheCounters
+import io.oap.cache.stats.{CacheCounters, Figure}
 import io.oap.cache.vector.{VectorChunk, ZoneDecision}
 import io.oap.spark.vector.RowSelection
 
@@ -79,8 +79,8 @@ private[spark] final class ZoneScan(
       false
     } else {
       select()
-      if (selection.count == 0) counters.skipZone()
-      else counters.dropRows(rows - selection.count)
+      if (selection.count == 0) counters.add(Figure.ZONES_SKIPPED, 1)
+      else counters.add(Figure.ROWS_DROPPED, rows - selection.count)
       hasDropped ||= selection.count < rows
       true
     }
@@ -104,7 +104,7 @@ private[spark] final class ZoneScan(
   def narrow(filters: DecodedFilters, batch: ColumnarBatch): Unit = if (remaining > 0) {
     val before = selection.count
     filters.narrow(selection, batch)
-    counters.dropRows(before - selection.count)
+    counters.add(Figure.ROWS_DROPPED, before - selection.count)
   }
 
   /** Makes row numbers stand for a zone that is wanted whole, where only a part can be taken. */

@@ -23,7 +23,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
 
 import io.oap.cache.{ColumnCache, ReadContext}
 import io.oap.cache.pool.Admission
-import io.oap.cache.stats.CacheCounters
+import io.oap.cache.stats.{CacheCounters, Figure}
 import io.oap.spark.executor.ExecutorCache
 import io.oap.spark.table.ScanCachePolicy
 
@@ -82,7 +82,7 @@ final class CachedParquetReaderFactory(
     val counters = new CacheCounters
     val cache: Option[ColumnCache] = if (isVectorized) ExecutorCache.get() else None
     cache.foreach(_.limit(tableRules.limits.asJava))
-    if (CachedParquetReaderFactory.isAstray(files)) counters.runElsewhere()
+    if (CachedParquetReaderFactory.isAstray(files)) counters.add(Figure.TASKS_ELSEWHERE, 1)
     val splits = cache.map { cache =>
       val context = CachedParquetReaderFactory.context(cache, files, tableRules, counters)
       new SplitReaders(parquet, settings, conditions.of(partition), cache, context)

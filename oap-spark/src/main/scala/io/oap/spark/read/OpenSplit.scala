@@ -28,6 +28,7 @@ import io.oap.cache.{ColumnCache, ReadContext}
 import io.oap.cache.file.HadoopFileSource
 import io.oap.cache.parquet.CachedParquetFile
 import io.oap.cache.parquet.CachedParquetFile.RowGroup
+import io.oap.cache.stats.Figure
 
 /** A file that only Spark's own reader may read. */
 private[spark] final class EncryptedFileException(file: PartitionedFile)
@@ -68,7 +69,7 @@ private[spark] final class OpenSplit(
   val rowGroups: Seq[RowGroup] = {
     val all = cached.rowGroups(file.start, file.length).asScala.toSeq
     val kept = withCandidates(all, runtimeFilters)
-    context.counters.pruneRowGroups(all.size - kept.size)
+    context.counters.add(Figure.ROW_GROUPS_PRUNED, all.size - kept.size)
     kept
   }
 

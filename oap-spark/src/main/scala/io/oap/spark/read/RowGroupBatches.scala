@@ -3,7 +3,7 @@ package io.oap.spark.read
 import org.apache.spark.SparkException
 import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 
-import io.oap.cache.stats.CacheCounters
+import io.oap.cache.stats.{CacheCounters, Figure}
 import io.oap.cache.vector.VectorChunk
 import io.oap.spark.filter.{DecodedFilters, ZonePosition, ZoneScan}
 import io.oap.spark.vector.{Promotion, RowSelection, ScanVector, SelectedVector}
@@ -66,7 +66,7 @@ private[spark] final class DecodedRows(
     filters.narrow(selection, whole)
     val dropped = whole.numRows - selection.count
     if (dropped > whole.numRows / DecodedRows.NearlyAll) {
-      counters.dropRows(dropped)
+      counters.add(Figure.ROWS_DROPPED, dropped)
       current = selected.of(whole)
       current.setNumRows(selection.count)
     }

@@ -9,7 +9,7 @@ import org.apache.spark.sql.types._
 import io.oap.cache.quota.QuotaRule.Kind
 import io.oap.spark.directory.Cluster
 import io.oap.spark.executor.{HeldChunk, HeldFile, ListChunks}
-import io.oap.spark.status.ReaderTotals
+import io.oap.spark.status.Figures
 import io.oap.spark.table.{QuotaRegistry, TablesRead}
 
 /** The tables of `oap.system` on what the pools hold: chunks, files, columns, tables. */
@@ -120,7 +120,7 @@ private object ResidencyTables {
   private final case class HeldTable(
       table: String,
       held: Seq[Held],
-      read: Option[ReaderTotals],
+      read: Option[Figures],
       session: SparkSession) {
     val sum: HeldSum = HeldSum.of(held, HeldSum.partOfTable(held))
     def lastPlanned: Option[Long] =

@@ -7,9 +7,10 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
+import io.oap.cache.stats.Figure
 import io.oap.common.{ConfigEntry, OapConfig}
 import io.oap.spark.directory.{Answer, Cluster}
-import io.oap.spark.status.{ExecutorReport, PoolReport, ReaderTotals, ScanReport}
+import io.oap.spark.status.{ExecutorReport, Figures, PoolReport, ScanReport}
 
 /** The tables of `oap.system`, with what their columns mean. */
 private[spark] object SystemTables {
@@ -59,32 +60,22 @@ private[spark] object SystemTables {
         "nodes",
         MapType(IntegerType, LongType),
         "bytes of the pool on each memory node, about",
-        _.bytesOnNodes),
-      ofPool("capacity_bytes", LongType, "capacity of the pool", _.capacityBytes),
-      ofPool("used_bytes", LongType, "bytes that belong to chunks", _.usedBytes),
-      ofPool(
-        "pinned_bytes",
-        LongType,
-        "bytes of chunks that may not leave: in use, or pinned",
-        _.pinnedBytes),
-      ofPool("chunks", LongType, "column chunks held", _.chunks),
-      ofReaders("hits", LongType, "column chunks that tasks found in the pool", _.hits),
-      ofReaders("misses", LongType, "column chunks that tasks loaded into the pool", _.misses),
-      ofReaders("bypasses", LongType, "column chunks that tasks read around it", _.bypasses),
-      ofReaders(
-        "bytes_from_pool",
-        LongType,
-        "bytes that tasks took from the pool",
-        _.bytesFromPool),
-      ofReaders("bytes_from_file", LongType, "bytes that tasks read from files", _.bytesFromFile),
-      ofReaders(
-        "load_mb_per_s",
-        DoubleType,
-        "megabytes read from files in a second that one task spent reading",
-        _.loadRate),
-      ofPool("evictions", LongType, "chunks that had to leave the pool", _.evictions),
-      ofPool("native_version", StringType, "version of the native library", _.nativeVersion)
-    ),
+        _.bytesOnNodes)
+    ) ++ Figure.OF_POOL.asScala.map(figure =>
+      ofPool(figure.column, LongType, figure.meaning, _.figures.get(figure))) ++
+      Figure.OF_READERS.asScala.map(figure =>
+        ofReaders(
+          figure.column,
+          LongType,
+          figure.meaning,
+          readers => figure.shown(readers.get(figure)))) ++ Seq(
+        ofReaders(
+          "load_mb_per_s",
+          DoubleType,
+          "megabytes read from files in a second that one task spent reading",
+          _.loadRate),
+        ofPool("native_version", StringType, "version of the native library", _.nativeVersion)
+      ),
     reports
   )
 
@@ -99,7 +90,7 @@ private[spark] object SystemTables {
       name: String,
       dataType: DataType,
       comment: String,
-      value: ReaderTotals => Any): SystemColumn[ExecutorReport] =
+      value: Figures => Any): SystemColumn[ExecutorReport] =
     SystemColumn(
       name,
       dataType,
@@ -121,49 +112,9 @@ private[spark] object SystemTables {
         ArrayType(StringType),
         "columns that were read",
         _.columns.asScala),
-      ofScan("bytes_from_pool", "bytesFromPool", "bytes taken from the pools"),
-      ofScan("bytes_from_file", "bytesFromFile", "bytes read from files"),
-      ofScan("hits", "chunksHit", "column chunks found in the pools"),
-      ofScan("misses", "chunksMissed", "column chunks loaded into the pools"),
-      ofScan("bypasses", "chunksBypassed", "column chunks read around the pools"),
-      ofScan(
-        "misses_cold",
-        "missesCold",
-        "of the misses: chunks that the executor had not held before"),
-      ofScan(
-        "misses_evicted",
-        "missesEvicted",
-        "of the misses: chunks that the executor had held before"),
-      ofScan(
-        "misses_changed_file",
-        "missesChangedFile",
-        "of the misses: of columns that the executor had held of an earlier version of the file"),
-      ofScan(
-        "bypasses_not_admitted",
-        "bypassesNotAdmitted",
-        "of the bypasses: chunks that belong to another executor, and found no free room, or of " +
-          "tables that have their quota"
-      ),
-      ofScan(
-        "bypasses_too_large",
-        "bypassesTooLarge",
-        "of the bypasses: chunks larger than the pool can ever hold"),
-      ofScan(
-        "bypasses_pinned_full",
-        "bypassesPinnedFull",
-        "of the bypasses: chunks that found no room among those in use or kept"),
-      ofScan(
-        "bypasses_other",
-        "bypassesOther",
-        "of the bypasses: chunks of which some pages were wanted only, that another task was too long loading, or of a pool that has failed"
-      ),
-      ofScan("row_groups_pruned", "rowGroupsPruned", "row groups that no row could come from"),
-      ofScan("zones_skipped", "zonesSkipped", "zones of vector chunks that were passed over"),
-      ofScan("rows_dropped", "rowsDropped", "rows left out in the scan"),
-      ofScan("rows", "numOutputRows", "rows that the scan gave"),
-      ofScan("tasks_elsewhere", "tasksElsewhere", "tasks run elsewhere than they were placed"),
-      ofScan("load_millis", "loadTime", "milliseconds that tasks spent reading files, together")
-    ),
+      ofScan("rows", "numOutputRows", "rows that the scan gave")
+    ) ++ Figure.OF_READERS.asScala.map(figure =>
+      ofScan(figure.column, figure.metric, figure.meaning)),
     session => Cluster.of(session.sparkContext).status.snapshot().scans.asScala.toSeq
   )
 

@@ -118,17 +118,9 @@ private object Warming {
 
   private def why(warmed: Warmed): Option[String] = warmed.fault.orElse {
     val gone = "had to leave again at once" -> (warmed.refused.chunks - warmed.causes.sum)
-    val refusals = MissCause.values.toSeq.map(reason).zip(warmed.causes)
+    val refusals = MissCause.values.toSeq.map(_.reason).zip(warmed.causes)
     val reasons =
       (refusals :+ gone).collect { case (why, chunks) if chunks > 0 => s"$why: $chunks" }
     if (reasons.isEmpty) None else Some(reasons.mkString(", "))
-  }
-
-  private def reason(cause: MissCause): String = cause match {
-    case MissCause.NOT_ADMITTED =>
-      "there is no room that nothing else has, or its table has its quota"
-    case MissCause.TOO_LARGE => "larger than the pool can ever hold"
-    case MissCause.PINNED_FULL => "chunks in use or kept leave no room"
-    case _ => "another task's load failed or lasted too long, or the pool has failed"
   }
 }

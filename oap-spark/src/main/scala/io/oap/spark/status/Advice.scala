@@ -5,6 +5,7 @@ import java.util.Locale
 import scala.jdk.CollectionConverters._
 
 import io.oap.cache.pool.CapacityEstimates
+import io.oap.cache.stats.Figure
 import io.oap.spark.internals.SparkUi
 
 /**
@@ -60,7 +61,7 @@ private[spark] object Advice {
     report <- reports
     pool <- Option(report.pool)
     estimates <- Option(pool.estimates)
-  } yield ofOne(report.executor, pool.capacityBytes, estimates)
+  } yield ofOne(report.executor, pool.figures.get(Figure.CAPACITY_BYTES), estimates)
 
   private def ofOne(
       executor: String,

@@ -20,7 +20,7 @@ private final class StatusModel {
   private val tables = new Last[String, TableStatus](MostTables)
   private val columns = new Last[(String, String), ColumnStatus](MostColumns)
   private val scans = new ArrayDeque[ScanReport]
-  private var totals = new Sample(0, 0, 0, 0, 0, 0, 0, ReaderTotals.NONE)
+  private var totals = new Sample(0, 0, Figures.NONE)
 
   /** An executor that is known already goes on. */
   def executorAdded(id: String, host: String): Unit =
@@ -30,9 +30,12 @@ private final class StatusModel {
         new ExecutorStatus(true, 0, ExecutorReport.without(id, host, ExecutorReport.UNUSED, null)))
     }
 
-  /** What its readers have counted stays in the totals. */
+  /** What was counted there stays in the totals. */
   def executorRemoved(id: String): Unit = Option(live.remove(id)).foreach { status =>
-    totals = withoutPool(totals, status)
+    totals = new Sample(
+      totals.atMillis,
+      totals.executors - (if (status.sampledMillis > 0) 1 else 0),
+      totals.figures.minus(status.report.figures.gauges))
     gone.put(id, new ExecutorStatus(false, status.sampledMillis, status.report))
   }
 
@@ -40,7 +43,12 @@ private final class StatusModel {
     val id = report.executor
     executorAdded(id, report.host)
     Option(live.get(id)).foreach { before =>
-      totals = withReport(withoutPool(totals, before), atMillis, before.report, report)
+      totals = new Sample(
+        // A clock may be set back.
+        math.max(atMillis, totals.atMillis),
+        totals.executors + (if (before.sampledMillis > 0) 0 else 1),
+        totals.figures.minus(before.report.figures).plus(report.figures)
+      )
       live.put(id, new ExecutorStatus(true, atMillis, report))
       samples.add(totals)
     }
@@ -52,7 +60,7 @@ private final class StatusModel {
       scans.removeFirst()
     }
     val table = Option(tables.remove(scan.table))
-      .getOrElse(new TableStatus(scan.table, 0, 0, ReaderTotals.NONE))
+      .getOrElse(new TableStatus(scan.table, 0, 0, Figures.NONE))
     tables.put(
       scan.table,
       new TableStatus(
@@ -106,39 +114,5 @@ private object StatusModel {
   /** Keeps so many entries, those that were put last, in that order. */
   private final class Last[K, V](most: Int) extends LinkedHashMap[K, V] {
     override protected def removeEldestEntry(eldest: JavaMap.Entry[K, V]): Boolean = size > most
-  }
-
-  private def withoutPool(totals: Sample, status: ExecutorStatus): Sample = {
-    val pool = Option(status.report.pool)
-    new Sample(
-      totals.atMillis,
-      totals.executors - (if (status.sampledMillis > 0) 1 else 0),
-      totals.capacityBytes - pool.fold(0L)(_.capacityBytes),
-      totals.usedBytes - pool.fold(0L)(_.usedBytes),
-      totals.pinnedBytes - pool.fold(0L)(_.pinnedBytes),
-      totals.chunks - pool.fold(0L)(_.chunks),
-      totals.evictions,
-      totals.readers
-    )
-  }
-
-  private def withReport(
-      totals: Sample,
-      atMillis: Long,
-      before: ExecutorReport,
-      now: ExecutorReport): Sample = {
-    val pool = Option(now.pool)
-    val evictionsBefore = Option(before.pool).fold(0L)(_.evictions)
-    new Sample(
-      // A clock may be set back.
-      math.max(atMillis, totals.atMillis),
-      totals.executors + 1,
-      totals.capacityBytes + pool.fold(0L)(_.capacityBytes),
-      totals.usedBytes + pool.fold(0L)(_.usedBytes),
-      totals.pinnedBytes + pool.fold(0L)(_.pinnedBytes),
-      totals.chunks + pool.fold(0L)(_.chunks),
-      totals.evictions + pool.fold(evictionsBefore)(_.evictions) - evictionsBefore,
-      totals.readers.plus(now.readers).minus(before.readers)
-    )
   }
 }

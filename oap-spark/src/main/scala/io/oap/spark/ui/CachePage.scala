@@ -5,6 +5,8 @@ import scala.xml.{Node, NodeSeq}
 
 import jakarta.servlet.http.HttpServletRequest
 
+import io.oap.cache.stats.Figure
+import io.oap.cache.stats.Figure._
 import io.oap.spark.internals.SparkUi
 import io.oap.spark.status.{Advice, CacheSnapshot}
 
@@ -34,32 +36,33 @@ private final class CachePage(snapshot: () => CacheSnapshot) extends SparkUi.Pag
     // Of an application that has ended, as it was shortly before.
     val totals =
       if (live.isEmpty) now.samples.asScala.lastOption.getOrElse(now.totals) else now.totals
-    val readers = totals.readers
+    val figures = totals.figures
+    def bytes(figure: Figure) = SparkUi.bytes(figures.get(figure))
     <div>
       <ul class="list-unstyled">
         {entry("Executors", states.mkString(", "))}
         {
       entry(
         "Pools",
-        s"${SparkUi.bytes(totals.usedBytes)} used of ${SparkUi.bytes(totals.capacityBytes)}, " +
-          s"${SparkUi.bytes(totals.pinnedBytes)} in use or pinned; ${totals.chunks} column chunks"
+        s"${bytes(USED_BYTES)} used of ${bytes(CAPACITY_BYTES)}, " +
+          s"${bytes(PINNED_BYTES)} in use or pinned; ${figures.get(CHUNKS)} column chunks"
       )
     }
         {
       entry(
         "Hit Ratio",
-        Option(readers.hitRatio).fold("")(StatusColumn.percent(_) + ": ") +
-          s"${readers.hits} hits, ${readers.misses} misses, ${readers.bypasses} bypasses"
+        Option(figures.hitRatio).fold("")(StatusColumn.percent(_) + ": ") +
+          Seq(HITS, MISSES, BYPASSES).map(f => s"${figures.get(f)} ${f.column}").mkString(", ")
       )
     }
-        {entry("Bytes from Pool", SparkUi.bytes(readers.bytesFromPool))}
+        {entry("Bytes from Pool", bytes(BYTES_FROM_POOL))}
         {
       entry(
         "Bytes from Files",
-        SparkUi.bytes(readers.bytesFromFile) +
-          Option(readers.loadRate).fold("")(r => s", ${StatusTables.rate(r)} for each task"))
+        bytes(BYTES_FROM_FILE) +
+          Option(figures.loadRate).fold("")(r => s", ${StatusTables.rate(r)} for each task"))
     }
-        {entry("Evictions", totals.evictions.toString)}
+        {entry("Evictions", figures.get(EVICTIONS).toString)}
       </ul>
     </div>
   }

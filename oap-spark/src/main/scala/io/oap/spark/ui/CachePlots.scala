@@ -3,6 +3,7 @@ package io.oap.spark.ui
 import scala.jdk.CollectionConverters._
 import scala.xml.Node
 
+import io.oap.cache.stats.Figure
 import io.oap.spark.internals.SparkUi
 import io.oap.spark.status.CacheSnapshot
 import io.oap.spark.status.CacheSnapshot.Sample
@@ -28,7 +29,7 @@ private object CachePlots {
 
   private def hitRatio(samples: Seq[Sample]): Plot = {
     val ratios = samples.zip(samples.drop(1)).flatMap { case (before, now) =>
-      Option(now.readers.minus(before.readers).hitRatio).map(now.atMillis -> _.doubleValue)
+      Option(now.figures.minus(before.figures).hitRatio).map(now.atMillis -> _.doubleValue)
     }
     Plot("Hit ratio", Seq(Line("hits", Pool, ratios)), StatusColumn.percent, Some(1))
   }
@@ -36,32 +37,33 @@ private object CachePlots {
   private def bytes(samples: Seq[Sample]): Plot = Plot(
     "Bytes read so far",
     Seq(
-      Line("from pool", Pool, held(samples)(_.readers.bytesFromPool)),
-      Line("from files", File, held(samples)(_.readers.bytesFromFile))),
+      Line("from pool", Pool, held(samples, Figure.BYTES_FROM_POOL)),
+      Line("from files", File, held(samples, Figure.BYTES_FROM_FILE))),
     bytesText
   )
 
   private def pools(samples: Seq[Sample]): Plot = Plot(
     "Pools",
     Seq(
-      Line("used", Pool, held(samples)(_.usedBytes)),
-      Line("capacity", Capacity, held(samples)(_.capacityBytes))),
+      Line("used", Pool, held(samples, Figure.USED_BYTES)),
+      Line("capacity", Capacity, held(samples, Figure.CAPACITY_BYTES))),
     bytesText)
 
   private def bytesText(value: Double): String = SparkUi.bytes(value.toLong)
 
   /** Where there was no sample for long, nothing happened until shortly before the next one. */
-  private def held(samples: Seq[Sample])(value: Sample => Long): Seq[(Long, Double)] = {
+  private def held(samples: Seq[Sample], figure: Figure): Seq[(Long, Double)] = {
+    def value(sample: Sample) = sample.figures.get(figure).toDouble
     val pairs = samples.zip(samples.drop(1))
     val usual = math.max(
       UsualMillis,
       pairs.map { case (a, b) => b.atMillis - a.atMillis }
         .minOption.getOrElse(0L))
-    samples.take(1).map(first => (first.atMillis, value(first).toDouble)) ++
+    samples.take(1).map(first => (first.atMillis, value(first))) ++
       pairs.flatMap { case (before, now) =>
         val still = now.atMillis - usual
-        val point = (now.atMillis, value(now).toDouble)
-        if (still > before.atMillis) Seq((still, value(before).toDouble), point) else Seq(point)
+        val point = (now.atMillis, value(now))
+        if (still > before.atMillis) Seq((still, value(before)), point) else Seq(point)
       }
   }
 }

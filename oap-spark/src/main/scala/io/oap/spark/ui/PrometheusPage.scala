@@ -1,16 +1,15 @@
 package io.oap.spark.ui
 
-import java.util.Locale
-
 import scala.jdk.CollectionConverters._
 
 import jakarta.servlet.http.{HttpServlet, HttpServletRequest, HttpServletResponse}
 
-import io.oap.spark.status.{CacheMetric, CacheMetrics, CacheSnapshot}
+import io.oap.cache.stats.Figure
+import io.oap.spark.status.CacheSnapshot
 import io.oap.spark.status.CacheSnapshot.Sample
 
 /**
- * The metrics of each executor for Prometheus, at `prometheus`, with the executor as a label. They
+ * The figures of each executor for Prometheus, at `prometheus`, with the executor as a label. They
  * stand beside Spark's own page of executors, to which nothing can be added; in Spark's metrics
  * system the executor is part of a metric's name.
  */
@@ -45,22 +44,17 @@ private final class PrometheusPage(
         "}") ->
         Sample.of(status.sampledMillis, status.report)
     }
-    CacheMetrics.all.filterNot(_.name == "executors").flatMap { metric =>
-      val name = PrometheusPage.name(metric)
-      s"# TYPE $name ${if (metric.isCounter) "counter" else "gauge"}" +:
-        samples.map { case (labels, sample) => s"$name$labels ${metric.value(sample)}" }
+    Figure.values.toSeq.flatMap { figure =>
+      val name = figure.prometheus
+      Seq(
+        s"# HELP $name ${figure.meaning}",
+        s"# TYPE $name ${if (figure.isCounter) "counter" else "gauge"}") ++
+        samples.map { case (labels, sample) =>
+          s"$name$labels ${figure.shown(sample.figures.get(figure))}"
+        }
     }.mkString("", "\n", "\n")
   }
 
   private def escaped(value: String): String =
     value.replace("\\", "\\\\").replace("\"", "\\\"").replace("\n", "\\n")
-}
-
-private object PrometheusPage {
-
-  /** Name of a metric of an executor. */
-  def name(metric: CacheMetric): String = {
-    val words = metric.name.replaceAll("([A-Z])", "_$1").toLowerCase(Locale.ROOT)
-    s"oap_executor_$words" + (if (metric.isCounter) "_total" else "")
-  }
 }

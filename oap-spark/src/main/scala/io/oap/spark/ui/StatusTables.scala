@@ -5,7 +5,9 @@ import java.util.{Comparator, Locale}
 import scala.jdk.CollectionConverters._
 import scala.xml.Node
 
-import io.oap.spark.status.{Advice, PoolReport, ReaderTotals, ScanReport}
+import io.oap.cache.stats.{Figure, MissCause}
+import io.oap.spark.internals.SparkUi
+import io.oap.spark.status.{Advice, Figures, PoolReport, ScanReport}
 import io.oap.spark.status.CacheSnapshot._
 
 /** The tables of the tab, with the meaning of their columns. */
@@ -33,24 +35,10 @@ private object StatusTables {
         status =>
           <td title={Option(status.report.why).getOrElse("")}>{state(status)}{why(status)}</td>
       ),
-      text[ExecutorStatus]("Medium", "Where the pool lies")(pool(_).fold("")(_.medium)),
-      bytes[ExecutorStatus]("Capacity")(pool(_).fold(0L)(_.capacityBytes)),
-      StatusColumn[ExecutorStatus](
-        "Used",
-        "Bytes of the pool that belong to column chunks",
-        Comparator.comparingLong[ExecutorStatus](pool(_).fold(0L)(_.usedBytes)),
-        used
-      ),
-      bytes[ExecutorStatus](
-        "Pinned",
-        "Bytes of column chunks that may not leave: in use, or pinned")(
-        pool(_).fold(0L)(_.pinnedBytes)),
-      number[ExecutorStatus]("Chunks", "Column chunks held")(pool(_).fold(0L)(_.chunks))
-    ) ++ readers[ExecutorStatus](_.report.readers) ++ Seq(
+      text[ExecutorStatus]("Medium", "Where the pool lies")(pool(_).fold("")(_.medium))
+    ) ++ Figure.OF_POOL.asScala.map(ofPool) ++ readers[ExecutorStatus](_.report.readers) ++ Seq(
       optional[ExecutorStatus]("Load Rate", "Read from files in a second that one task spent so")(
-        status => Option(status.report.readers.loadRate).map(_.doubleValue))(rate),
-      number[ExecutorStatus]("Evictions", "Column chunks that had to leave the pool")(
-        pool(_).fold(0L)(_.evictions))
+        status => Option(status.report.readers.loadRate).map(_.doubleValue))(rate)
     )
   )
 
@@ -106,25 +94,15 @@ private object StatusTables {
       text[ScanReport]("Causes", "Why chunks were missed or bypassed")(causes),
       number[ScanReport]("Rows", "Rows that the scan gave")(_.metric("numOutputRows")),
       shown[ScanReport]("Load Time", "Time that its tasks spent reading files, together")(
-        _.metric("loadTime"))(io.oap.spark.internals.SparkUi.duration(_))
+        _.metric("loadTime"))(SparkUi.duration(_))
     )
   )
 
-  /** Words for the metrics that say why chunks were missed or bypassed. */
-  private val Causes = Seq(
-    "missesCold" -> "cold",
-    "missesEvicted" -> "evicted",
-    "missesChangedFile" -> "changed file",
-    "bypassesNotAdmitted" -> "not admitted",
-    "bypassesTooLarge" -> "too large",
-    "bypassesPinnedFull" -> "pinned full",
-    "bypassesOther" -> "other"
-  )
-
-  private def causes(scan: ScanReport): String =
-    Causes.map { case (metric, cause) => (scan.metric(metric), cause) }
-      .collect { case (count, cause) if count > 0 => s"$count $cause" }
-      .mkString(", ")
+  private def causes(scan: ScanReport): String = (for {
+    cause <- MissCause.values.toSeq
+    count = scan.readers().get(Figure.of(cause))
+    if count > 0
+  } yield s"$count ${cause.words}").mkString(", ")
 
   def executionLink(base: String, id: Long): Node =
     <a href={s"$base/SQL/execution/?id=$id"}>{id.toString}</a>
@@ -135,15 +113,20 @@ private object StatusTables {
   def rate(megabytes: Double): String =
     String.format(Locale.ROOT, "%.1f MB/s", Double.box(megabytes))
 
-  private def readers[T](of: T => ReaderTotals): Seq[StatusColumn[T]] = Seq(
+  private def readers[T](of: T => Figures): Seq[StatusColumn[T]] =
     optional[T]("Hit Ratio", "Part of the column chunks asked for that were in a pool")(row =>
-      Option(of(row).hitRatio).map(_.doubleValue))(percent),
-    number[T]("Hits", "Column chunks found in a pool")(of(_).hits),
-    number[T]("Misses", "Column chunks loaded into a pool")(of(_).misses),
-    number[T]("Bypasses", "Column chunks read around the pools")(of(_).bypasses),
-    bytes[T]("From Pool", "Bytes taken from the pools")(of(_).bytesFromPool),
-    bytes[T]("From Files", "Bytes read from files")(of(_).bytesFromFile)
-  )
+      Option(of(row).hitRatio).map(_.doubleValue))(percent) +:
+      Figure.OF_READERS.asScala.toSeq.filter(_.title != null).map(figure =>
+        column[T](figure, of(_).get(figure)))
+
+  private def ofPool(figure: Figure): StatusColumn[ExecutorStatus] = {
+    val plain = column[ExecutorStatus](figure, pool(_).fold(0L)(_.figures.get(figure)))
+    if (figure == Figure.USED_BYTES) plain.copy(cell = used) else plain
+  }
+
+  private def column[T](figure: Figure, value: T => Long): StatusColumn[T] =
+    shown[T](figure.title, figure.meaning.capitalize)(value)(
+      if (figure.unit == Figure.Unit.BYTES) SparkUi.bytes(_) else _.toString)
 
   private def pool(status: ExecutorStatus): Option[PoolReport] =
     Option(status.report.pool)
@@ -155,12 +138,13 @@ private object StatusTables {
     if (status.isLive) Option(status.report.why).fold("")(why => s": $why") else ""
 
   private def used(status: ExecutorStatus): Node = {
-    val (used, capacity) = pool(status).fold((0L, 0L))(pool => (pool.usedBytes, pool.capacityBytes))
+    val (used, capacity) = pool(status).fold((0L, 0L))(pool =>
+      (pool.figures.get(Figure.USED_BYTES), pool.figures.get(Figure.CAPACITY_BYTES)))
     val share = if (capacity > 0) math.min(100.0, used * 100.0 / capacity) else 0.0
     <td style="min-width: 90px;">
       <div class="progress">
         <span style="text-align:center; position:absolute; width:100%;">
-          {io.oap.spark.internals.SparkUi.bytes(used)}
+          {SparkUi.bytes(used)}
         </span>
         <div class="progress-bar progress-completed" style={s"width: $share%"}></div>
       </div>

@@ -6,11 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.oap.cache.pool.CapacityEstimates;
+import io.oap.cache.stats.Figure;
 import io.oap.spark.status.CacheSnapshot;
 import io.oap.spark.status.ExecutorReport;
 import io.oap.spark.status.ExecutorSampled;
+import io.oap.spark.status.Figures;
 import io.oap.spark.status.PoolReport;
-import io.oap.spark.status.ReaderTotals;
 import io.oap.spark.status.ScanEnded;
 import io.oap.spark.status.ScanReport;
 import java.util.List;
@@ -37,11 +38,14 @@ import scala.jdk.javaapi.CollectionConverters;
 /** What the History Server makes of an event log: the events come out of it as they went in. */
 class HistoryTabTest {
   private static final long LARGE = 1L << 40;
-  private static final ReaderTotals READERS = new ReaderTotals(LARGE, 2, 3, 4, 5, 6);
+  private static final Figures READERS =
+      Figures.ofJson(Map.of("hits", LARGE, "misses", 2, "missesCold", 2, "loadNanos", 6));
   private static final CapacityEstimates ESTIMATES =
       new CapacityEstimates(LARGE, List.of(1L, 2L, 3L, LARGE, 5L, 6L, 7L, 8L, LARGE));
+  private static final Figures POOL_FIGURES =
+      Figures.ofJson(Map.of("capacityBytes", LARGE, "usedBytes", 7, "evictions", 10));
   private static final PoolReport POOL =
-      new PoolReport("dram", "", Map.of(1, LARGE), LARGE, 7, 8, 9, 10, "1.0", ESTIMATES);
+      new PoolReport("dram", "", Map.of(1, LARGE), POOL_FIGURES, "1.0", ESTIMATES);
   private static final List<SparkListenerEvent> EVENTS =
       List.of(
           new ExecutorSampled(1000, new ExecutorReport("1", "a", "open", null, POOL, READERS)),
@@ -101,6 +105,41 @@ class HistoryTabTest {
     }
   }
 
+  /** Lines of an event log of version 0.1.0, before readers told why they missed. */
+  @Test
+  void events_ofAnEarlierVersion_areRead() {
+    String sampled =
+        "{'Event':'io.oap.spark.status.ExecutorSampled','atMillis':1795615809916,'report':{"
+            + "'executor':'7','host':'192.0.2.2','state':'open','why':null,'pool':{'medium':'dram',"
+            + "'paths':'','bytesOnNodes':{'0':2097152},'capacityBytes':134217728,'usedBytes':2816,"
+            + "'pinnedBytes':64,'chunks':3,'evictions':1,'nativeVersion':'0.1.0-SNAPSHOT',"
+            + "'estimates':{'askedBytes':24225,'hitBytes':[1,1,1,1,1,1,1,1,1]}},'readers':{'hits':4,"
+            + "'misses':2,'bypasses':5,'bytesFromPool':10891,'bytesFromFile':8738,"
+            + "'loadNanos':28277710}}}";
+    String ended =
+        "{'Event':'io.oap.spark.status.ScanEnded','scan':{'execution':1,'endedMillis':1795615808203,"
+            + "'table':'t','columns':['id','next'],'metrics':{'bytesFromFile':8738,'chunksHit':1,"
+            + "'loadTime':28,'numOutputRows':10,'chunksMissed':2,'missesCold':2}}}";
+    Figures all = ((ExecutorSampled) event(sampled)).report().readers();
+    PoolReport pool = ((ExecutorSampled) event(sampled)).report().pool();
+    assertEquals(
+        "{hits=4, misses=2, bypasses=5, bytesFromPool=10891, bytesFromFile=8738, loadNanos=28277710",
+        all.readers().toString().split(", missesCold=0")[0]);
+    assertEquals(
+        "{capacityBytes=134217728, usedBytes=2816, pinnedBytes=64, chunks=3, evictions=1}",
+        pool.figures().pool().toString());
+    assertEquals(List.of("dram", "0.1.0-SNAPSHOT"), List.of(pool.medium(), pool.nativeVersion()));
+    assertEquals(24225, pool.estimates().askedBytes());
+    ScanReport scan = ((ScanEnded) event(ended)).scan();
+    assertEquals(28_000_000, scan.readers().get(Figure.LOAD_NANOS));
+    assertEquals(2, scan.readers().get(Figure.MISSES_COLD));
+    assertEquals(1.0 / 3, scan.readers().hitRatio());
+  }
+
+  private static SparkListenerEvent event(String line) {
+    return JsonProtocol.sparkEventFromJson(line.replace('\'', '"'));
+  }
+
   @Test
   void events_ofClassesThatAreNotThere_areWhatSparkPassesOver() {
     String line = JsonProtocol.sparkEventToJsonString(EVENTS.get(0));
@@ -118,8 +157,8 @@ class HistoryTabTest {
     replay(EVENTS);
     CacheSnapshot kept = store.read(CacheSnapshot.class, CacheSnapshot.KEY);
     assertEquals(2, kept.executors().size());
-    assertEquals(2 * LARGE, kept.totals().readers().hits());
-    assertEquals(LARGE, kept.totals().capacityBytes());
+    assertEquals(2 * LARGE, kept.totals().figures().get(Figure.HITS));
+    assertEquals(LARGE, kept.totals().figures().get(Figure.CAPACITY_BYTES));
     assertEquals(LARGE, kept.scans().get(0).metric("chunksHit"));
     assertTrue(hasTab());
   }

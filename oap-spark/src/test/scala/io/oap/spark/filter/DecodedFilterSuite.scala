@@ -5,7 +5,7 @@ import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector
 import org.apache.spark.sql.types.IntegerType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-import io.oap.cache.stats.CacheCounters
+import io.oap.cache.stats.{CacheCounters, Figure}
 import io.oap.cache.vector.NativeBuffer
 import io.oap.spark.{CacheControl, CacheSuite}
 import io.oap.spark.vector.RowSelection
@@ -101,27 +101,28 @@ class DecodedFilterSuite extends CacheSuite {
     test(s"rows where $condition") {
       for ((layout, counters) <- compare(_.filter(condition).select("id", "list", "s", "i"))) {
         val wanted = alone(table(layout).filter(condition).count())
-        if (wanted < rowCount / 10) assert(counters.rowsDropped === rowCount - wanted, layout)
+        if (wanted < rowCount / 10)
+          assert(counters.get(Figure.ROWS_DROPPED) === rowCount - wanted, layout)
       }
     }
   }
 
   test("batches of which nearly all rows are wanted stay whole") {
     for ((_, counters) <- compare(_.filter("i < 4999").select("id"))) {
-      assert(counters.rowsDropped === 0)
+      assert(counters.get(Figure.ROWS_DROPPED) === 0)
     }
     for ((_, counters) <- compare(_.filter("i IS NOT NULL AND y >= 0 AND i < 1").select("id"))) {
-      assert(counters.rowsDropped > rowCount - 100)
+      assert(counters.get(Figure.ROWS_DROPPED) > rowCount - 100)
     }
   }
 
   test("join keys leave out rows, also above statistics and of strings") {
     val dim = spark.read.parquet(path("dim")).filter("half = 1")
     for ((_, counters) <- compare(t => t.join(dim, t("i") === dim("key")).select("id", "text"))) {
-      assert(counters.rowsDropped > rowCount / 2)
+      assert(counters.get(Figure.ROWS_DROPPED) > rowCount / 2)
     }
     for ((_, counters) <- compare(t => t.join(dim, t("s") === dim("text")).select("id", "i"))) {
-      assert(counters.rowsDropped > rowCount / 2)
+      assert(counters.get(Figure.ROWS_DROPPED) > rowCount / 2)
     }
   }
 
@@ -137,7 +138,7 @@ class DecodedFilterSuite extends CacheSuite {
       "spark.sql.codegen.wholeStage" -> codegen,
       "spark.sql.parquet.columnarReaderBatchSize" -> batch) {
       val found = compare(_.filter("i IN (5, 6, 7, 4000) AND s < 's5' AND h > 9").select("id"))
-      for ((_, counters) <- found) assert(counters.rowsDropped > rowCount - 100)
+      for ((_, counters) <- found) assert(counters.get(Figure.ROWS_DROPPED) > rowCount - 100)
     }
   }
 
@@ -150,7 +151,9 @@ class DecodedFilterSuite extends CacheSuite {
         for (run <- 1 to 3) {
           val (found, counters) = counting(rows(query))
           assertRows(found, expected, s"run $run, $layout")
-          assert(counters.rowsDropped === rowCount - expected.size, s"run $run, $layout")
+          assert(
+            counters.get(Figure.ROWS_DROPPED) === rowCount - expected.size,
+            s"run $run, $layout")
         }
       }
     }
@@ -196,7 +199,7 @@ class DecodedFilterSuite extends CacheSuite {
           val (mixed, counters) = counting(rows(query))
           assertRows(mixed, alone(rows(query)), s"$seen as vectors, $layout")
           assert(counters.chunksHit === 3, s"$seen, $layout")
-          assert(counters.rowsDropped > rowCount - 100)
+          assert(counters.get(Figure.ROWS_DROPPED) > rowCount - 100)
           assertRows(rows(query), mixed, s"all as vectors, $layout")
         }
       }

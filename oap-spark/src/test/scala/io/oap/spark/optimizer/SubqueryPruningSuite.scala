@@ -3,6 +3,7 @@ package io.oap.spark.optimizer
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.{BaseSubqueryExec, ReusedSubqueryExec, SparkPlan}
 
+import io.oap.cache.stats.Figure
 import io.oap.spark.CacheSuite
 
 /** Subqueries that decide what is read of a table do so with the cache, too. */
@@ -48,7 +49,7 @@ class SubqueryPruningSuite extends CacheSuite {
       def query = sql("SELECT d FROM groups WHERE id = (SELECT max(k) + 5000L FROM keys)")
       assertSameRows(query)
       val (_, counters) = counting(query.collect())
-      assert(counters.rowGroupsPruned === 9)
+      assert(counters.get(Figure.ROW_GROUPS_PRUNED) === 9)
       assertSameRows(sql("SELECT id FROM groups WHERE d = (SELECT max(k) * 0.0D FROM keys)"))
     }
   }

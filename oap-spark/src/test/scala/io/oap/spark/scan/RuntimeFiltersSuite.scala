@@ -7,6 +7,7 @@ import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
 import org.apache.spark.sql.types._
 
+import io.oap.cache.stats.Figure
 import io.oap.spark.CacheSuite
 
 /** Join keys that reach a scan while the query runs drop no row that joins. */
@@ -61,7 +62,7 @@ class RuntimeFiltersSuite extends CacheSuite {
       val fact = spark.read.schema(schema).parquet(file)
       fact.join(dimension, fact("k") === dimension("key")).select(fact("id"))
     }
-    dropped = assertSameRows(query).rowGroupsPruned
+    dropped = assertSameRows(query).get(Figure.ROW_GROUPS_PRUNED)
     assert(query.count() === count)
   }
 

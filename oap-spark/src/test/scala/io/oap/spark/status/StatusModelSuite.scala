@@ -1,37 +1,36 @@
 package io.oap.spark.status
 
-import java.util.{Map => JavaMap}
+import java.util.{List => JavaList, Map => JavaMap}
 
 import scala.jdk.CollectionConverters._
 import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.oap.cache.stats.Figure
 import io.oap.spark.status.CacheSnapshot._
 
 /** What events add up to, against sums over a list of all events; and its bounds. */
 class StatusModelSuite extends AnyFunSuite {
   private val seed: Long = java.lang.Long.getLong("oap.seed", System.nanoTime())
 
-  private def readers(random: Random, at: ReaderTotals): ReaderTotals = {
-    def more = random.nextInt(1000).toLong
-    at.plus(new ReaderTotals(more, more, more, more, more, more))
-  }
+  private def figures(of: JavaList[Figure])(value: => Long): Figures =
+    Figures.ofJson(of.asScala.map(_.field -> Long.box(value)).toMap[String, AnyRef].asJava)
+
+  private def readers(random: Random, at: Figures): Figures =
+    at.plus(figures(Figure.OF_READERS)(random.nextInt(1000).toLong))
 
   private def pool(random: Random, evictions: Long): PoolReport = new PoolReport(
     "dram",
     "",
     JavaMap.of(),
-    random.nextInt(1000).toLong,
-    random.nextInt(1000).toLong,
-    random.nextInt(1000).toLong,
-    random.nextInt(1000).toLong,
-    evictions,
+    figures(Figure.OF_POOL)(random.nextInt(1000).toLong).gauges.plus(
+      figures(JavaList.of(Figure.EVICTIONS))(evictions)),
     "1",
     null
   )
 
-  private def report(id: String, readers: ReaderTotals, pool: PoolReport): ExecutorReport =
+  private def report(id: String, readers: Figures, pool: PoolReport): ExecutorReport =
     new ExecutorReport(id, "host", ExecutorReport.OPEN, null, pool, readers)
 
   private def scan(i: Int, table: String, columns: Seq[String], hits: Long = 1): ScanReport =
@@ -63,16 +62,17 @@ class StatusModelSuite extends AnyFunSuite {
             }
           case _ if live.contains(id) || !last.contains(id) =>
             val before = last.get(id)
-            val evictions = before.flatMap(r => Option(r.pool)).fold(0L)(_.evictions)
+            val evictions =
+              before.flatMap(r => Option(r.pool)).fold(0L)(_.figures.get(Figure.EVICTIONS))
             val now = report(
               id,
-              readers(random, before.fold(ReaderTotals.NONE)(_.readers)),
+              readers(random, before.fold(Figures.NONE)(_.readers)),
               if (evictions == 0 && random.nextInt(5) == 0) null
               else pool(random, evictions + random.nextInt(5)))
             model.executorSampled(step, now)
             live += id -> Some(now)
             last += id -> now
-          case _ => model.executorSampled(step, report(id, ReaderTotals.NONE, null))
+          case _ => model.executorSampled(step, report(id, Figures.NONE, null))
         }
         val snapshot = model.snapshot()
         val executors = snapshot.executors.asScala
@@ -90,12 +90,12 @@ class StatusModelSuite extends AnyFunSuite {
       ever: Seq[ExecutorReport]): Unit = {
     val pools = live.flatMap(r => Option(r.pool))
     assert(totals.executors === live.size)
-    assert(totals.capacityBytes === pools.map(_.capacityBytes).sum)
-    assert(totals.usedBytes === pools.map(_.usedBytes).sum)
-    assert(totals.pinnedBytes === pools.map(_.pinnedBytes).sum)
-    assert(totals.chunks === pools.map(_.chunks).sum)
-    assert(totals.evictions === ever.flatMap(r => Option(r.pool)).map(_.evictions).sum)
-    assert(totals.readers === ever.map(_.readers).foldLeft(ReaderTotals.NONE)(_ plus _))
+    for (figure <- Figure.OF_POOL.asScala) {
+      val of = if (figure.isCounter) ever.flatMap(r => Option(r.pool)) else pools
+      assert(totals.figures.get(figure) === of.map(_.figures.get(figure)).sum, figure)
+    }
+    for (figure <- Figure.OF_READERS.asScala)
+      assert(totals.figures.get(figure) === ever.map(_.readers.get(figure)).sum, figure)
   }
 
   test("scans, tables and columns are those of a naive model") {
@@ -114,7 +114,7 @@ class StatusModelSuite extends AnyFunSuite {
           table,
           scans.size,
           scans.last.endedMillis,
-          scans.map(_.readers()).foldLeft(ReaderTotals.NONE)(_ plus _))
+          scans.map(_.readers()).foldLeft(Figures.NONE)(_ plus _))
       }
       assert(snapshot.tables.asScala.toSeq === tables.toSeq.sortBy(-_.lastMillis))
       val columns = for {
@@ -135,7 +135,7 @@ class StatusModelSuite extends AnyFunSuite {
       model.executorAdded(i.toString, "host")
       if (i % 2 == 0) model.executorRemoved(i.toString)
       model.scanEnded(scan(i, s"t$i", Seq("a", "b")))
-      model.executorSampled(i * 10000L, report("1", ReaderTotals.NONE, null))
+      model.executorSampled(i * 10000L, report("1", Figures.NONE, null))
     }
     val snapshot = model.snapshot()
     val (live, gone) = snapshot.executors.asScala.partition(_.isLive)
@@ -158,7 +158,7 @@ class StatusModelSuite extends AnyFunSuite {
       var at = 1000000L
       for (i <- 1 to 5000) {
         at += random.nextInt(300)
-        samples.add(new Sample(at, i, 0, 0, 0, 0, 0, ReaderTotals.NONE))
+        samples.add(new Sample(at, i, Figures.NONE))
         val times = samples.all.asScala.map(_.atMillis).toSeq
         assert(times.size <= 50 && times.last === at)
         assert(samples.all.asScala.last.executors === i)
@@ -176,7 +176,7 @@ class StatusModelSuite extends AnyFunSuite {
   test("a clock that is set back loses no sample") {
     val model = new StatusModel
     for ((at, i) <- Seq(10000L, 50000L, 20000L, 60000L).zipWithIndex)
-      model.executorSampled(at, report(i.toString, ReaderTotals.NONE, null))
+      model.executorSampled(at, report(i.toString, Figures.NONE, null))
     val samples = model.snapshot().samples.asScala
     assert(samples.map(_.atMillis) === Seq(10000L, 50000L, 60000L))
     assert(samples.map(_.executors) === Seq(1, 3, 4))

@@ -16,8 +16,9 @@ import org.apache.spark.sql.Row
 import org.scalatest.concurrent.Eventually._
 import org.scalatest.time.SpanSugar._
 
+import io.oap.cache.stats.Figure
 import io.oap.spark.{CacheControl, CacheSuite}
-import io.oap.spark.status.CacheMetrics
+import io.oap.spark.read.ScanMetrics
 
 /** The tab, its REST and the metrics, as a browser and a monitoring system get them. */
 class CacheTabSuite extends CacheSuite {
@@ -103,6 +104,43 @@ class CacheTabSuite extends CacheSuite {
       assert(ManagementFactory.getPlatformMBeanServer.getAttribute(bean, "Count") === inSql.head)
     }
     assert(sqlRow.getLong(0) > 0 && sqlRow.getLong(3) === CacheControl.localPool().get.usedBytes)
+  }
+
+  test("every figure in SQL, REST, Prometheus and Spark's metrics") {
+    read("b")
+    eventually(timeout(1.minute), interval(200.millis)) {
+      val inSql = spark.sql("SELECT * FROM oap.system.executors").head()
+      val executor = json("executors").get(0).get("report")
+      val summary = json("summary")
+      val ofExecutors = get("/oap/metrics/prometheus")
+      val ofSpark = get("/metrics/prometheus")
+      for (figure <- Figure.values) {
+        val value = inSql.getAs[Long](figure.column)
+        def shown(json: JsonNode) = figure.shown(json.get(figure.field).asLong(-1))
+        val (report, sums) =
+          if (figure.isOfPool) (executor.get("pool"), summary)
+          else (executor.get("readers"), summary.get("readers"))
+        assert(shown(report) === value && shown(sums) === value, figure)
+        assert(metric(ofExecutors, figure.prometheus + "{") === value, figure)
+        assert(ofExecutors.contains(s"# HELP ${figure.prometheus} ${figure.meaning}"))
+        val name = s"_driver_oap_${figure.gauge}_${if (figure.isCounter) "Count" else "Value"}{"
+        val line = ofSpark.linesIterator.filter(_.contains(name)).toSeq
+        assert(line.map(_.split(" ").last.toLong) === Seq(value), figure)
+      }
+      assert(inSql.getAs[Long]("misses_cold") > 0)
+    }
+  }
+
+  test("every figure of readers is one of the scan, in SQL and REST") {
+    val scans = spark.sql("SELECT * FROM oap.system.scans ORDER BY execution_id").collect()
+    val last = json("scans").asScala.last.get("metrics")
+    for (figure <- Figure.OF_READERS.asScala) {
+      val value = scans.last.getAs[Long](figure.column)
+      assert(last.get(figure.metric).asLong(-1) === value, figure)
+      val scan = ScanMetrics.all.filter(_.name == figure.metric)
+      assert(scan.map(_.description).toSeq === Seq(figure.label))
+    }
+    assert(ScanMetrics.all.length === Figure.OF_READERS.size)
   }
 
   test("a table has the same hit ratio in SQL, on the page and in REST") {
@@ -217,9 +255,6 @@ class CacheTabSuite extends CacheSuite {
       assert(metrics.nonEmpty, query)
       assert(metrics.forall(_.contains("""{application_name=~"$application"""")), query)
     }
-    val sums = listed("/metrics/prometheus")
-    for (metric <- CacheMetrics.all)
-      assert(sums.exists(_.contains(s"_driver_oap_${metric.name}_")), metric.name)
   }
 }
 

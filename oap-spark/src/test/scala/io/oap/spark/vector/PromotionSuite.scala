@@ -2,6 +2,7 @@ package io.oap.spark.vector
 
 import org.apache.spark.sql.functions.col
 
+import io.oap.cache.stats.Figure
 import io.oap.spark.{CacheControl, CacheSuite}
 
 /** How vector chunks are made, as far as a query does not show it. */
@@ -40,7 +41,7 @@ class PromotionSuite extends CacheSuite {
         val dropped = (1 to 4).map { _ =>
           val (found, counters) = counting(rows(query))
           assert(found === Seq(s"[$wanted]"))
-          counters.rowsDropped
+          counters.get(Figure.ROWS_DROPPED)
         }
         assert(dropped(0) < 1000)
         assert(dropped(1) > 4000)

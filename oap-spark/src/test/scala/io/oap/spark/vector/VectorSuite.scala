@@ -5,7 +5,7 @@ import org.apache.spark.sql.connector.expressions.{Expression, Expressions}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.execution.datasources.FilePartition
 
-import io.oap.cache.stats.CacheCounters
+import io.oap.cache.stats.{CacheCounters, Figure}
 import io.oap.spark.{CacheControl, CacheSuite, NativeMemory}
 import io.oap.spark.read.JoinedPartition
 
@@ -74,11 +74,11 @@ class VectorSuite extends CacheSuite {
 
   test("zones without a candidate are passed over, and rows that are not wanted left out") {
     val counters = warm(table.filter("step = 3").selectExpr("id", "s"))
-    assert(counters.zonesSkipped === 6)
-    assert(counters.rowsDropped === 2 * 4096 - 5000)
+    assert(counters.get(Figure.ZONES_SKIPPED) === 6)
+    assert(counters.get(Figure.ROWS_DROPPED) === 2 * 4096 - 5000)
     val range = warm(table.filter("id > 100 AND id <= 200").select("price"))
-    assert(range.zonesSkipped === 7)
-    assert(range.rowsDropped === 4096 - 100)
+    assert(range.get(Figure.ZONES_SKIPPED) === 7)
+    assert(range.get(Figure.ROWS_DROPPED) === 4096 - 100)
   }
 
   test("conditions on strings, decimals, dates and nulls") {
@@ -115,8 +115,8 @@ class VectorSuite extends CacheSuite {
       fromPool(read.filter(s"$value $operator d"))
     }
     val counters = warm(table.filter("f > 1000 AND 1001 >= f").select("id"))
-    assert(counters.zonesSkipped === 7)
-    assert(counters.rowsDropped === 4096 - 8)
+    assert(counters.get(Figure.ZONES_SKIPPED) === 7)
+    assert(counters.get(Figure.ROWS_DROPPED) === 4096 - 8)
   }
 
   test("EXPLAIN tells which conditions the scan takes on") {
@@ -132,7 +132,7 @@ class VectorSuite extends CacheSuite {
       val fact = table
       fact.join(dim, fact("k") === dim("dk")).select("id", "price", "name")
     }
-    assert(counters.rowsDropped > rowCount / 2)
+    assert(counters.get(Figure.ROWS_DROPPED) > rowCount / 2)
   }
 
   test("dictionaries that end within a chunk, and entries that come late") {
@@ -202,7 +202,7 @@ class VectorSuite extends CacheSuite {
     val counters = warm(
       spark.read.parquet(path("even")).filter("id = 8191").select("list"),
       spark.read.parquet(path("even")))
-    assert(counters.zonesSkipped === 8 && counters.chunksHit === 1)
+    assert(counters.get(Figure.ZONES_SKIPPED) === 8 && counters.chunksHit === 1)
   }
 
   test("a column that is read later is decoded beside the vector chunks of the others") {
@@ -225,7 +225,7 @@ class VectorSuite extends CacheSuite {
       def query = table.filter("k = 5 AND step < 2").select("id")
       CacheControl.clear(spark)
       val runs = Seq.fill(3)(counting(query.collect())._2)
-      assert(runs.map(_.zonesSkipped) === Seq(0, 0, 5))
+      assert(runs.map(_.get(Figure.ZONES_SKIPPED)) === Seq(0, 0, 5))
       assert(runs.map(_.chunksMissed) === Seq(3, 0, 0))
       assert(runs.tail.map(_.bytesFromFile) === Seq(0, 0))
     }

@@ -1,0 +1,252 @@
+package io.oap.cache.stats;
+
+import static io.oap.cache.stats.Figure.Unit.BYTES;
+import static io.oap.cache.stats.Figure.Unit.COUNT;
+import static io.oap.cache.stats.Figure.Unit.NANOS;
+
+import io.oap.cache.pool.PoolStats;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.ToLongFunction;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/**
+ * A number that the cache tells of itself. A line here is all it takes to sum it up and to show it:
+ * in SQL (tables {@code executors} and {@code scans}), REST, the event log, Spark's metrics,
+ * Prometheus, Spark's SQL tab, the page docs/metrics.md and the dashboard for Grafana. The names of
+ * the constants become names that users and event logs know.
+ */
+public enum Figure {
+  CAPACITY_BYTES(BYTES, false, "Capacity", "capacity of the pool", PoolStats::capacityBytes),
+  USED_BYTES(BYTES, false, "Used", "bytes that belong to column chunks", PoolStats::usedBytes),
+  PINNED_BYTES(
+      BYTES,
+      false,
+      "Pinned",
+      "bytes of column chunks that may not leave: in use, or pinned",
+      PoolStats::pinnedBytes),
+  CHUNKS(COUNT, false, "Chunks", "column chunks held", PoolStats::chunks),
+  EVICTIONS(
+      COUNT, true, "Evictions", "column chunks that had to leave the pool", PoolStats::evictions),
+
+  HITS(COUNT, "chunksHit", "column chunks hit", "Hits", "column chunks found in the pool"),
+  MISSES(
+      COUNT,
+      "chunksMissed",
+      "column chunks missed",
+      "Misses",
+      "column chunks loaded into the pool"),
+  BYPASSES(
+      COUNT,
+      "chunksBypassed",
+      "column chunks bypassed",
+      "Bypasses",
+      "column chunks read around the pool"),
+  BYTES_FROM_POOL(
+      BYTES,
+      "bytesFromPool",
+      "bytes from the pool",
+      "From Pool",
+      "bytes of column chunks taken from the pool"),
+  BYTES_FROM_FILE(
+      BYTES,
+      "bytesFromFile",
+      "bytes from files",
+      "From Files",
+      "bytes read from data files, footers and page indexes included"),
+  LOAD_NANOS(
+      NANOS,
+      "loadTime",
+      "load time, all tasks",
+      null,
+      "milliseconds that tasks spent reading files, together"),
+  MISSES_COLD(MissCause.COLD),
+  MISSES_EVICTED(MissCause.EVICTED),
+  MISSES_CHANGED_FILE(MissCause.CHANGED_FILE),
+  BYPASSES_NOT_ADMITTED(MissCause.NOT_ADMITTED),
+  BYPASSES_TOO_LARGE(MissCause.TOO_LARGE),
+  BYPASSES_PINNED_FULL(MissCause.PINNED_FULL),
+  BYPASSES_OTHER(MissCause.OTHER),
+  ROW_GROUPS_PRUNED(
+      "row groups pruned", "row groups ruled out by their statistics and the join keys Spark sent"),
+  ZONES_SKIPPED("zones skipped", "zones of vector chunks of which no row was wanted"),
+  ROWS_DROPPED("rows dropped in the scan", "rows left out of other zones and of decoded batches"),
+  TASKS_ELSEWHERE(
+      "tasks run elsewhere than placed",
+      "tasks that ran on another executor than the one they were placed on");
+
+  /** What a figure counts. Durations are counted in nanoseconds and shown in milliseconds. */
+  public enum Unit {
+    BYTES("bytes"),
+    COUNT("count"),
+    NANOS("milliseconds");
+
+    private final String text;
+
+    Unit(String text) {
+      this.text = text;
+    }
+
+    /** Names what the shown values are in. */
+    public String text() {
+      return text;
+    }
+  }
+
+  /** Figures of the pool, in their order. */
+  public static final List<Figure> OF_POOL = all().filter(Figure::isOfPool).toList();
+
+  /** Figures that readers count, in their order. */
+  public static final List<Figure> OF_READERS = all().filter(f -> !f.isOfPool()).toList();
+
+  private static final long NANOS_PER_MILLI = 1_000_000;
+  private static final Map<MissCause, Figure> OF_CAUSE = new EnumMap<>(MissCause.class);
+
+  static {
+    for (MissCause cause : MissCause.values()) {
+      OF_CAUSE.put(cause, valueOf((cause.isLoaded() ? "MISSES_" : "BYPASSES_") + cause.name()));
+    }
+  }
+
+  private final Unit unit;
+  private final boolean isCounter;
+  private final String metric;
+  private final String label;
+  private final String title;
+  private final String meaning;
+  private final ToLongFunction<PoolStats> ofPool;
+
+  Figure(
+      Unit unit,
+      boolean isCounter,
+      String title,
+      String meaning,
+      ToLongFunction<PoolStats> ofPool) {
+    this.unit = unit;
+    this.isCounter = isCounter;
+    this.metric = null;
+    this.label = null;
+    this.title = title;
+    this.meaning = meaning;
+    this.ofPool = ofPool;
+  }
+
+  /**
+   * Makes a figure of readers.
+   *
+   * @param metric its name as a metric of Spark's scan; null for that of the constant
+   * @param label what Spark's SQL tab calls it
+   * @param title heading of its column in the tab "Column Cache"; null where that has none
+   * @param meaning for a person, without a stop
+   */
+  Figure(Unit unit, String metric, String label, String title, String meaning) {
+    this.unit = unit;
+    this.isCounter = true;
+    this.metric = metric == null ? field() : metric;
+    this.label = label;
+    this.title = title;
+    this.meaning = meaning;
+    this.ofPool = null;
+  }
+
+  Figure(String label, String meaning) {
+    this(COUNT, null, label, null, meaning);
+  }
+
+  Figure(MissCause cause) {
+    this(
+        "column chunks " + (cause.isLoaded() ? "missed: " : "bypassed: ") + cause.words(),
+        "of the " + (cause.isLoaded() ? "misses: " : "bypasses: ") + cause.reason());
+  }
+
+  private static Stream<Figure> all() {
+    return Stream.of(values());
+  }
+
+  /** The chunks missed or bypassed for this reason. */
+  public static Figure of(MissCause cause) {
+    return OF_CAUSE.get(cause);
+  }
+
+  public Unit unit() {
+    return unit;
+  }
+
+  /** Whether it only grows. */
+  public boolean isCounter() {
+    return isCounter;
+  }
+
+  /** Whether the pool knows it; otherwise readers count it. */
+  public boolean isOfPool() {
+    return ofPool != null;
+  }
+
+  /** Reads a figure of the pool. */
+  public long of(PoolStats stats) {
+    return ofPool.applyAsLong(stats);
+  }
+
+  /** Its name as a metric of Spark's scans; null for a figure of the pool. */
+  public String metric() {
+    return metric;
+  }
+
+  /** What Spark's SQL tab calls that metric. */
+  public String label() {
+    return label;
+  }
+
+  /** Heading of its column in the tab "Column Cache"; null where it has none. */
+  public String title() {
+    return title;
+  }
+
+  /** Says what it counts. */
+  public String meaning() {
+    return meaning;
+  }
+
+  /** Its name in REST and in event logs, where durations are nanoseconds. */
+  public String field() {
+    return camel(name());
+  }
+
+  /** Its name in Spark's metrics. */
+  public String gauge() {
+    return camel(shownName());
+  }
+
+  /** Its column in SQL. */
+  public String column() {
+    return shownName().toLowerCase(Locale.ROOT);
+  }
+
+  /** Its name for Prometheus, with the executor as a label. */
+  public String prometheus() {
+    return "oap_executor_" + column() + (isCounter ? "_total" : "");
+  }
+
+  /** Turns what was counted into what is shown. */
+  public long shown(long counted) {
+    return unit == NANOS ? counted / NANOS_PER_MILLI : counted;
+  }
+
+  /** Turns what is shown back. */
+  public long counted(long shown) {
+    return unit == NANOS ? shown * NANOS_PER_MILLI : shown;
+  }
+
+  private String shownName() {
+    return unit == NANOS ? name().replace("NANOS", "MILLIS") : name();
+  }
+
+  private static String camel(String constant) {
+    return Pattern.compile("_(.)")
+        .matcher(constant.toLowerCase(Locale.ROOT))
+        .replaceAll(letter -> letter.group(1).toUpperCase(Locale.ROOT));
+  }
+}

@@ -1,0 +1,66 @@
+package io.oap.cache.stats;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** The files that are made from the figures: docs/metrics.md and conf/oap-grafana.json. */
+public final class FigurePages {
+  private static final String OPENING =
+      """
+      # Metrics
+
+      What the cache tells of itself. Of readers: what tasks found in the pool of their executor and what they read from files. Of the pool:
+      what it is and holds. [operations.md](operations.md#monitoring) says where to look.
+
+      - SQL: `oap.system.executors` has a column for each, `oap.system.scans` for those of readers.
+      - REST and event logs: a field of `pool` or `readers`, in the sums beside `readers`. Durations are nanoseconds there.
+      - Spark's metrics: of the source `oap`, of the driver (sums) and of each executor.
+      - Prometheus: at `/oap/metrics/prometheus`, for each executor.
+      - Scan: a metric of the scan of a plan, as events and REST tell it; beside it what Spark's SQL tab calls it.
+
+      This page is generated from `Figure`: change it there and run `dev/docs`.
+
+      | Meaning | Unit | Of | SQL | REST | Spark's metrics | Prometheus | Scan |
+      |---|---|---|---|---|---|---|---|
+      """;
+
+  private FigurePages() {}
+
+  /**
+   * Writes the files.
+   *
+   * @param arguments the folder of the project
+   */
+  public static void main(String[] arguments) throws IOException {
+    for (Map.Entry<String, String> file : files().entrySet()) {
+      Files.writeString(Path.of(arguments[0], file.getKey()), file.getValue());
+    }
+  }
+
+  /** Content by path below the folder of the project. */
+  static Map<String, String> files() {
+    return new TreeMap<>(
+        Map.of("docs/metrics.md", page(), "conf/oap-grafana.json", GrafanaPage.text()));
+  }
+
+  private static String page() {
+    StringBuilder page = new StringBuilder(OPENING);
+    for (Figure figure : Figure.values()) {
+      page.append(
+          String.format(
+              "| %s | %s | %s | `%s` | `%s` | `%s` | `%s` | %s |%n",
+              figure.meaning(),
+              figure.unit().text(),
+              figure.isOfPool() ? "pool" : "readers",
+              figure.column(),
+              figure.field(),
+              figure.gauge(),
+              figure.prometheus(),
+              figure.isOfPool() ? "" : "`" + figure.metric() + "`: " + figure.label()));
+    }
+    return page.toString();
+  }
+}
