@@ -71,12 +71,6 @@ public final class ChunkCache {
   /**
    * @param pool where chunks are kept; the caller closes it
    * @param loadTimeoutMillis how long to wait for another caller's load of the same chunk
-   */
-  public ChunkCache(ColumnPool pool, long loadTimeoutMillis) {
-    this(pool, loadTimeoutMillis, file -> null, null);
-  }
-
-  /**
    * @param files what a file id stands for, or null where that is not known
    * @param model is told what readers ask for; may be null
    */
@@ -208,16 +202,6 @@ public final class ChunkCache {
     if (model != null && fault() == null) {
       model.ask(key, bytes, weight, wasHeld, admission);
     }
-  }
-
-  /**
-   * Tells the model of a chunk that was not admitted: for want of free room, which another capacity
-   * may have, or by its table's quota, which does not depend on the capacity.
-   */
-  void recordRefusal(ChunkKey key, long bytes, ReadContext context) {
-    Admission admission = context.admission();
-    recordAsk(
-        key, bytes, bytes, false, admission == Admission.EVICTING ? Admission.NEVER : admission);
   }
 
   /**

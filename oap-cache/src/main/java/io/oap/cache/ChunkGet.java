@@ -2,6 +2,7 @@ package io.oap.cache;
 
 import io.oap.cache.file.FileRanges;
 import io.oap.cache.file.FileRanges.Range;
+import io.oap.cache.pool.Admission;
 import io.oap.cache.pool.Pin;
 import io.oap.cache.pool.Reservation;
 import io.oap.cache.stats.CacheCounters;
@@ -83,25 +84,25 @@ final class ChunkGet {
     held.put(index, pin);
     cache.onHit(requests.get(index).key(), requests.get(index).length(), context);
     counters.hit(requests.get(index).length());
-    tell(index, true);
+    tell(index, true, context.admission());
     return true;
   }
 
-  private void tell(int index, boolean wasHeld) {
+  private void tell(int index, boolean wasHeld, Admission admission) {
     ChunkRequest request = requests.get(index);
     if (isAsked) {
-      cache.recordAsk(
-          request.key(), request.length(), request.length(), wasHeld, context.admission());
+      cache.recordAsk(request.key(), request.length(), request.length(), wasHeld, admission);
     }
   }
 
+  /**
+   * A chunk is not admitted for want of free room, which another capacity may have, or by its
+   * table's quota, which does not depend on the capacity.
+   */
   private void tell(Bypass bypass) {
-    ChunkRequest request = requests.get(bypass.index());
-    if (isAsked && bypass.why() == MissCause.NOT_ADMITTED) {
-      cache.recordRefusal(request.key(), request.length(), context);
-    } else {
-      tell(bypass.index(), false);
-    }
+    boolean isOverQuota =
+        bypass.why() == MissCause.NOT_ADMITTED && context.admission() == Admission.EVICTING;
+    tell(bypass.index(), false, isOverQuota ? Admission.NEVER : context.admission());
   }
 
   /** Decides who loads a chunk that is not held: this caller, another one, or nobody. */
@@ -128,7 +129,7 @@ final class ChunkGet {
     long bytes = readInto(wanted);
     bypassing.forEach(bypass -> counters.miss(bypass.why()));
     bypassing.forEach(this::tell);
-    loading.forEach(index -> tell(index, false));
+    loading.forEach(index -> tell(index, false, context.admission()));
     for (int index : loading) {
       ChunkRequest request = requests.get(index);
       boolean isPublished = publish(index);
@@ -221,7 +222,7 @@ final class ChunkGet {
       long start = System.nanoTime();
       long bytes = readInto(missing);
       missing.forEach(index -> counters.miss(MissCause.OTHER));
-      missing.forEach(index -> tell(index, false));
+      missing.forEach(index -> tell(index, false, context.admission()));
       counters.read(bytes, System.nanoTime() - start);
     }
   }

@@ -5,7 +5,6 @@ import io.oap.common.FileId;
 import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SortedMap;
@@ -27,11 +26,6 @@ public final class ColumnPool implements AutoCloseable {
   /** No piece crosses a multiple of this position, so one buffer per window reaches all pieces. */
   static final long WINDOW_BYTES = 1L << 30;
 
-  /** Size of a C oap_held, and how many of them one buffer takes. */
-  private static final int HELD_BYTES = 40;
-
-  private static final long MOST_LISTED = Integer.MAX_VALUE / HELD_BYTES - 1;
-
   private static final int MOST_NODES = 64;
 
   private static final Cleaner CLEANER = Cleaner.create();
@@ -41,7 +35,7 @@ public final class ColumnPool implements AutoCloseable {
   private final long pool;
   private final String place;
   private final ByteBuffer[] windows;
-  private final ByteBuffer[] readOnlyWindows;
+  final ByteBuffer[] readOnlyWindows;
   private final AtomicBoolean toldOfLostWrites = new AtomicBoolean();
   private volatile boolean closed;
 
@@ -137,18 +131,13 @@ public final class ColumnPool implements AutoCloseable {
             admission == Admission.EVICTING,
             memory.address);
     Reference.reachabilityFence(this);
-    return switch (error) {
-      case 0 -> Reservation.of(this, memory);
-      case Errno.EEXIST -> new Reservation(Reservation.Outcome.PRESENT);
-      case Errno.EINPROGRESS -> new Reservation(Reservation.Outcome.LOADING);
-      case Errno.EFBIG -> new Reservation(Reservation.Outcome.TOO_LARGE);
-      case Errno.ENOSPC -> new Reservation(Reservation.Outcome.NO_ROOM);
-      case Errno.ESHUTDOWN -> {
-        warnOfLostWrites();
-        yield new Reservation(Reservation.Outcome.NO_ROOM);
-      }
-      default -> throw PoolException.defect("reserve", error);
-    };
+    if (error == 0) {
+      return Reservation.of(this, memory);
+    }
+    if (error == Errno.ESHUTDOWN) {
+      warnOfLostWrites();
+    }
+    return new Reservation(Reservation.Outcome.refusal(error));
   }
 
   /** Pins a published chunk and counts a use of it; null when it is not held. */
@@ -261,21 +250,9 @@ public final class ColumnPool implements AutoCloseable {
    * @throws IllegalStateException when there are more than one buffer can list, 53 million
    */
   public PoolSnapshot snapshot() {
-    long found = stats().chunks();
-    long room;
-    ByteBuffer memory;
-    do { // again when more have come meanwhile than there is room for
-      room = found + found / 8 + 64;
-      if (room > MOST_LISTED) {
-        throw new IllegalStateException("too many chunks for one snapshot: " + found);
-      }
-      int bytes = Long.BYTES + (int) room * HELD_BYTES;
-      memory = ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
-      long address = NativePool.address(memory);
-      found = NativePool.snapshot(pool, address + Long.BYTES, room, address);
-    } while (found > room);
+    PoolSnapshot snapshot = PoolSnapshot.take(pool, stats().chunks());
     Reference.reachabilityFence(this);
-    return PoolSnapshot.read(memory, found);
+    return snapshot;
   }
 
   /**
@@ -338,26 +315,12 @@ public final class ColumnPool implements AutoCloseable {
     return windows;
   }
 
-  ByteBuffer[] readOnlyWindows() {
-    return readOnlyWindows;
+  void publish(Reservation room) {
+    require("publish", NativePool.publish(pool, room.slotAndGeneration, room.shard, room.length));
   }
 
-  void publish(Reservation reservation) {
-    int error =
-        -NativePool.publish(
-            pool, reservation.slotAndGeneration, reservation.shard, reservation.length);
-    Reference.reachabilityFence(this);
-    if (error != 0) {
-      throw PoolException.defect("publish", error);
-    }
-  }
-
-  void setNote(Reservation reservation, long note) {
-    int error = -NativePool.setNote(pool, reservation.slotAndGeneration, reservation.shard, note);
-    Reference.reachabilityFence(this);
-    if (error != 0) {
-      throw PoolException.defect("keep a note", error);
-    }
+  void setNote(Reservation room, long note) {
+    require("keep a note", NativePool.setNote(pool, room.slotAndGeneration, room.shard, note));
   }
 
   long note(Pin pin) {
@@ -367,18 +330,17 @@ public final class ColumnPool implements AutoCloseable {
   }
 
   void abandon(long slotAndGeneration, int shard, long length) {
-    int error = -NativePool.abandon(pool, slotAndGeneration, shard, length);
-    Reference.reachabilityFence(this);
-    if (error != 0) {
-      throw PoolException.defect("abandon", error);
-    }
+    require("abandon", NativePool.abandon(pool, slotAndGeneration, shard, length));
   }
 
   void unpin(long slotAndGeneration, int shard, long length) {
-    int error = -NativePool.unpin(pool, slotAndGeneration, shard, length);
+    require("unpin", NativePool.unpin(pool, slotAndGeneration, shard, length));
+  }
+
+  private void require(String what, int result) {
     Reference.reachabilityFence(this);
-    if (error != 0) {
-      throw PoolException.defect("unpin", error);
+    if (result != 0) {
+      throw PoolException.defect(what, -result);
     }
   }
 

@@ -44,7 +44,7 @@ public final class Pin extends ChunkHandle implements AutoCloseable {
    * @throws IllegalStateException when this pin has ended
    */
   public ByteBuffer piece(int i) {
-    return slice(i, pool.readOnlyWindows());
+    return slice(i, pool.readOnlyWindows);
   }
 
   /**

@@ -3,6 +3,7 @@ package io.oap.cache.pool;
 import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -14,6 +15,11 @@ import java.util.List;
  * @param chunks what was published all the while, and perhaps some of what came or went meanwhile
  */
 public record PoolSnapshot(long version, List<HeldKey> chunks) {
+
+  /** Size of a C oap_held, and how many of them one buffer takes. */
+  private static final int HELD_BYTES = 40;
+
+  private static final long MOST_LISTED = Integer.MAX_VALUE / HELD_BYTES - 1;
 
   /**
    * One chunk.
@@ -27,8 +33,31 @@ public record PoolSnapshot(long version, List<HeldKey> chunks) {
     chunks = List.copyOf(chunks);
   }
 
+  /**
+   * Lists the chunks of a native pool.
+   *
+   * @param expected about how many there are
+   * @throws IllegalStateException when there are more than one buffer can list, 53 million
+   */
+  static PoolSnapshot take(long pool, long expected) {
+    long found = expected;
+    long room;
+    ByteBuffer memory;
+    do { // again when more have come meanwhile than there is room for
+      room = found + found / 8 + 64;
+      if (room > MOST_LISTED) {
+        throw new IllegalStateException("too many chunks for one snapshot: " + found);
+      }
+      int bytes = Long.BYTES + (int) room * HELD_BYTES;
+      memory = ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
+      long address = NativePool.address(memory);
+      found = NativePool.snapshot(pool, address + Long.BYTES, room, address);
+    } while (found > room);
+    return read(memory, found);
+  }
+
   /** Reads a version and so many C structures oap_held. */
-  static PoolSnapshot read(ByteBuffer memory, long count) {
+  private static PoolSnapshot read(ByteBuffer memory, long count) {
     long version = memory.getLong();
     List<HeldKey> chunks = new ArrayList<>();
     for (long i = 0; i < count; i++) {

@@ -31,7 +31,17 @@ public final class Reservation extends ChunkHandle implements AutoCloseable {
      */
     NO_ROOM,
     /** Larger than the pool can ever hold. Nothing was evicted. */
-    TOO_LARGE
+    TOO_LARGE;
+
+    static Outcome refusal(int error) {
+      return switch (error) {
+        case Errno.EEXIST -> PRESENT;
+        case Errno.EINPROGRESS -> LOADING;
+        case Errno.EFBIG -> TOO_LARGE;
+        case Errno.ENOSPC, Errno.ESHUTDOWN -> NO_ROOM;
+        default -> throw PoolException.defect("reserve", error);
+      };
+    }
   }
 
   private final Outcome outcome;

@@ -3,6 +3,7 @@ package io.oap.cache.vector;
 import io.oap.cache.pool.Pin;
 import io.oap.cache.pool.Reservation;
 import java.nio.ByteBuffer;
+import java.util.function.IntFunction;
 
 /** Where the pieces of a chunk lie, as natives take it: address and length in turn. */
 final class VectorPieces {
@@ -10,23 +11,19 @@ final class VectorPieces {
   private VectorPieces() {}
 
   static long[] of(Pin pin) {
-    long[] places = new long[2 * pin.pieces()];
-    for (int i = 0; i < pin.pieces(); i++) {
-      put(places, i, pin.piece(i));
-    }
-    return places;
+    return of(pin.pieces(), pin::piece);
   }
 
   static long[] of(Reservation reservation) {
-    long[] places = new long[2 * reservation.pieces()];
-    for (int i = 0; i < reservation.pieces(); i++) {
-      put(places, i, reservation.piece(i));
-    }
-    return places;
+    return of(reservation.pieces(), reservation::piece);
   }
 
-  private static void put(long[] places, int i, ByteBuffer piece) {
-    places[2 * i] = NativeVector.address(piece);
-    places[2 * i + 1] = piece.capacity();
+  private static long[] of(int pieces, IntFunction<ByteBuffer> piece) {
+    long[] places = new long[2 * pieces];
+    for (int i = 0; i < pieces; i++) {
+      places[2 * i] = NativeVector.address(piece.apply(i));
+      places[2 * i + 1] = piece.apply(i).capacity();
+    }
+    return places;
   }
 }
