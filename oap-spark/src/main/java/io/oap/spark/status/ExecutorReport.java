@@ -28,7 +28,7 @@ public record ExecutorReport(
   }
 
   /** Gives those of the pool and of the readers. */
-  Figures figures() {
+  public Figures figures() {
     return pool == null ? readers : pool.figures().plus(readers);
   }
 

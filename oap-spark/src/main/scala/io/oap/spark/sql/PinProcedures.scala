@@ -7,6 +7,7 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.types._
 
+import io.oap.cache.stats.Figure
 import io.oap.spark.directory.Cluster
 import io.oap.spark.executor.{Pin, Unpin, Verify}
 import io.oap.spark.table.{PinnedColumns, PinnedTables, TableSelector}
@@ -69,8 +70,7 @@ private object PinProcedures {
     (session, _) => {
       val answers = Cluster.of(session.sparkContext).askInParts(
         Patience,
-        report =>
-          Option(report.pool).fold(1)(pool => 1 + (pool.usedBytes / BytesVerifiedAtATime).toInt))(
+        report => 1 + (report.figures.get(Figure.USED_BYTES) / BytesVerifiedAtATime).toInt)(
         Verify(_)).map(_.map(_.reduce(_ + _)))
       byExecutor("verify", answers)(
         SystemColumn("chunks", LongType, "column chunks that were read", of(_)(_.chunks)),

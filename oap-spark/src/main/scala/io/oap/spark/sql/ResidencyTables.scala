@@ -7,6 +7,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
 import io.oap.cache.quota.QuotaRule.Kind
+import io.oap.cache.stats.Figure
 import io.oap.spark.directory.Cluster
 import io.oap.spark.executor.{HeldChunk, HeldFile, ListChunks}
 import io.oap.spark.status.Figures
@@ -208,7 +209,7 @@ private object ResidencyTables {
   private def heldFiles(session: SparkSession): Seq[Held] = for {
     answer <- Cluster.of(session.sparkContext).askInParts(
       Patience,
-      report => Option(report.pool).fold(1)(pool => 1 + (pool.chunks / ChunksAtATime).toInt))(
+      report => 1 + (report.figures.get(Figure.CHUNKS) / ChunksAtATime).toInt)(
       ListChunks(_))
     file <- answer.value.toSeq.flatten.flatten
   } yield (answer.executor, file)

@@ -3,6 +3,7 @@ package io.oap.spark.executor
 import org.scalatest.concurrent.Eventually
 import org.scalatest.time.{Millis, Seconds, Span}
 
+import io.oap.cache.stats.Figure
 import io.oap.spark.{CacheControl, CacheSuite}
 import io.oap.spark.directory.Cluster
 
@@ -41,6 +42,6 @@ class ExecutorReporterSuite extends CacheSuite with Eventually {
       CacheControl.localPool().get.capacityBytes
     }.first()
     val told = cluster.status.totals
-    assert(told.capacityBytes === seen && seen === (24L << 20))
+    assert(told.figures.get(Figure.CAPACITY_BYTES) === seen && seen === (24L << 20))
   }
 }
