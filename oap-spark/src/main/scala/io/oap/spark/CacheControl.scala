@@ -1,12 +1,13 @@
 package io.oap.spark
 
 import scala.concurrent.duration._
+import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.SparkSession
 
 import io.oap.cache.pool.PoolStats
 import io.oap.cache.stats.CacheCounters
-import io.oap.spark.directory.Cluster
+import io.oap.spark.directory.{Answer, Cluster}
 import io.oap.spark.executor.{Clear, ExecutorCache, ListChunks, Part, TellPool}
 
 /** Commands to the caches of an application, from its driver. */
@@ -36,9 +37,11 @@ object CacheControl {
     val cluster = Cluster.of(spark.sparkContext)
     val files = cluster.ask(ListChunks(Part(0, 1)), Patience)
     val pools = cluster.ask(TellPool, Patience).map(pool => pool.executor -> pool.value).toMap
+    val hosts = cluster.status.snapshot().executors.asScala
+      .map(one => one.report.executor -> one.report.host).toMap
     files.collect {
-      case one if one.value.isDefined || one.hasNoPool =>
-        one.executor -> HeldByExecutor.of(one.value.toSeq.flatten, pools.get(one.executor).flatten)
+      case Answer(id, held, _, hasNoPool) if held.isDefined || hasNoPool =>
+        id -> HeldByExecutor.of(hosts(id), held.toSeq.flatten, pools.get(id).flatten)
     }.toMap
   }
 

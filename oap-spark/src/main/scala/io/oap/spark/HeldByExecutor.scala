@@ -6,11 +6,13 @@ import io.oap.spark.executor.{HeldChunk, HeldFile}
 /**
  * What the pool of one executor holds at one moment.
  *
+ * @param host the executor's, as Spark knows it
  * @param chunks bytes of each published chunk
  * @param evictedBytes bytes removed to make room, since the pool was opened
  * @param pinnedChunks chunks that are in use, or being loaded
  */
 final case class HeldByExecutor(
+    host: String,
     chunks: Map[ChunkInPool, Long],
     capacityBytes: Long,
     evictedBytes: Long,
@@ -25,15 +27,20 @@ final case class HeldByExecutor(
  */
 final case class ChunkInPool(key: String, path: String, column: String)
 
-private object HeldByExecutor {
+object HeldByExecutor {
 
   /** Describes an executor: an empty pool without capacity before a task has opened the cache. */
-  def of(files: Seq[HeldFile], stats: Option[PoolStats]): HeldByExecutor = HeldByExecutor(
-    files.flatMap(file => file.chunks.map(chunk => chunkOf(file, chunk) -> chunk.bytes)).toMap,
-    stats.fold(0L)(_.capacityBytes),
-    stats.fold(0L)(_.evictedBytes),
-    stats.fold(0L)(_.pinnedChunks)
-  )
+  private[spark] def of(
+      host: String,
+      files: Seq[HeldFile],
+      stats: Option[PoolStats]): HeldByExecutor =
+    HeldByExecutor(
+      host,
+      files.flatMap(file => file.chunks.map(chunk => chunkOf(file, chunk) -> chunk.bytes)).toMap,
+      stats.fold(0L)(_.capacityBytes),
+      stats.fold(0L)(_.evictedBytes),
+      stats.fold(0L)(_.pinnedChunks)
+    )
 
   private def chunkOf(file: HeldFile, chunk: HeldChunk): ChunkInPool = {
     val key = (file.identity, chunk.rowGroup, chunk.leaf, chunk.isVector)

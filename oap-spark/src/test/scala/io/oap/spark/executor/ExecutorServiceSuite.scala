@@ -38,4 +38,16 @@ class ExecutorServiceSuite extends CacheSuite {
     assert(released(Array(key), Array(Long.MaxValue)) === 2)
     assert(held("released") === Set(1))
   }
+
+  test("all parts of a list are all chunks, each once") {
+    for (name <- 1 to 5) write(s"part-$name")
+    def listed(part: Part): Seq[(String, Int, Int)] =
+      ExecutorService.answer(ListChunks(part)).toOption.get.asInstanceOf[Seq[HeldFile]]
+        .flatMap(file => file.chunks.map(chunk => (file.path, chunk.rowGroup, chunk.leaf)))
+    val whole = listed(Part(0, 1))
+    assert(whole.size === ExecutorCache.get().get.poolStats.chunks)
+    val parts = (0 until 3).map(number => listed(Part(number, 3)))
+    assert(parts.flatten.sorted === whole.sorted)
+    assert(parts.count(_.nonEmpty) > 1)
+  }
 }

@@ -11,7 +11,7 @@ class HeldSuite extends AnyFunSuite {
       val named = chunks.map { case (key, bytes) =>
         ChunkInPool(key, if (key == "c") "" else s"file:/data/table_of_$key/part", "x") -> bytes
       }
-      id -> HeldByExecutor(named, 1000, 0, 0)
+      id -> HeldByExecutor("host", named, 1000, 0, 0)
     }.toMap)
 
   private val two = held("0" -> Map("a" -> 100L, "b" -> 65L), "1" -> Map("b" -> 65L, "c" -> 70L))
