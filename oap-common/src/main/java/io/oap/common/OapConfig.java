@@ -1,12 +1,10 @@
 package io.oap.common;
 
 import io.oap.common.ConfigEntry.Scope;
-import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.Predicate;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
@@ -17,7 +15,6 @@ public final class OapConfig {
   public static final String PREFIX = "spark.oap.";
 
   // These stand before the entries: building an entry parses its default.
-  private static final Pattern NUMBER_WITH_UNIT = Pattern.compile("(\\d+)\\s*([a-zA-Z]*)");
   private static final String NODE = "([0-9]|[1-5][0-9]|6[0-3])";
   private static final Pattern NODES =
       Pattern.compile("(interleave:)?" + NODE + "(," + NODE + ")*");
@@ -205,7 +202,7 @@ public final class OapConfig {
         scope,
         "0.1.0",
         meaning,
-        OapConfig::parseBoolean);
+        ConfigText::parseBoolean);
   }
 
   /** Names, paths and patterns of tables; none is the default. */
@@ -256,7 +253,7 @@ public final class OapConfig {
         Scope.STATIC,
         "0.1.0",
         meaning,
-        text -> atLeast(least, parseSize(text)));
+        text -> ConfigText.atLeast(least, ConfigText.parseSize(text)));
   }
 
   /** Its value is in milliseconds. */
@@ -269,7 +266,7 @@ public final class OapConfig {
         Scope.STATIC,
         "0.1.0",
         meaning,
-        OapConfig::parseMillis);
+        ConfigText::parseMillis);
   }
 
   /** One of a few words; the first is the default. */
@@ -297,63 +294,5 @@ public final class OapConfig {
       throw new IllegalArgumentException(text);
     }
     return text;
-  }
-
-  private static boolean parseBoolean(String text) {
-    return switch (text.toLowerCase(Locale.ROOT)) {
-      case "true" -> true;
-      case "false" -> false;
-      default -> throw new IllegalArgumentException(text);
-    };
-  }
-
-  static long parseSize(String text) {
-    Matcher matcher = matchNumber(text);
-    int shift =
-        switch (matcher.group(2).toLowerCase(Locale.ROOT)) {
-          case "", "b" -> 0;
-          case "k", "kb" -> 10;
-          case "m", "mb" -> 20;
-          case "g", "gb" -> 30;
-          case "t", "tb" -> 40;
-          case "p", "pb" -> 50;
-          default -> throw new IllegalArgumentException(text);
-        };
-    long number = Long.parseLong(matcher.group(1));
-    if (number > Long.MAX_VALUE >> shift) {
-      throw new IllegalArgumentException(text);
-    }
-    return number << shift;
-  }
-
-  private static long parseMillis(String text) {
-    Matcher matcher = matchNumber(text);
-    long number = Long.parseLong(matcher.group(1));
-    try {
-      return switch (matcher.group(2).toLowerCase(Locale.ROOT)) {
-        case "ms" -> number;
-        case "s" -> Duration.ofSeconds(number).toMillis();
-        case "m", "min" -> Duration.ofMinutes(number).toMillis();
-        case "h" -> Duration.ofHours(number).toMillis();
-        default -> throw new IllegalArgumentException(text);
-      };
-    } catch (ArithmeticException e) {
-      throw new IllegalArgumentException(text, e);
-    }
-  }
-
-  private static Matcher matchNumber(String text) {
-    Matcher matcher = NUMBER_WITH_UNIT.matcher(text);
-    if (!matcher.matches()) {
-      throw new IllegalArgumentException(text);
-    }
-    return matcher;
-  }
-
-  private static long atLeast(long least, long value) {
-    if (value < least) {
-      throw new IllegalArgumentException(Long.toString(value));
-    }
-    return value;
   }
 }

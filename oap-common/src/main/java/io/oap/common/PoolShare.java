@@ -29,7 +29,7 @@ public record PoolShare(String text, double percent, long bytes) implements Seri
     Matcher matcher = PERCENT.matcher(text);
     boolean isPercent = matcher.matches();
     double percent = isPercent ? Double.parseDouble(matcher.group(1)) : 0;
-    long bytes = isPercent ? 0 : OapConfig.parseSize(text);
+    long bytes = isPercent ? 0 : ConfigText.parseSize(text);
     if (percent > 100 || percent == 0 && bytes == 0) {
       throw new IllegalArgumentException(input);
     }
