@@ -21,16 +21,15 @@ import java.util.stream.Stream;
  */
 public enum Figure {
   CAPACITY_BYTES(BYTES, false, "Capacity", "capacity of the pool", PoolStats::capacityBytes),
-  USED_BYTES(BYTES, false, "Used", "bytes that belong to column chunks", PoolStats::usedBytes),
+  USED_BYTES(BYTES, false, "Used", "bytes that belong to chunks", PoolStats::usedBytes),
   PINNED_BYTES(
       BYTES,
       false,
       "Pinned",
-      "bytes of column chunks that may not leave: in use, or pinned",
+      "bytes of chunks that may not leave: in use, or pinned",
       PoolStats::pinnedBytes),
   CHUNKS(COUNT, false, "Chunks", "column chunks held", PoolStats::chunks),
-  EVICTIONS(
-      COUNT, true, "Evictions", "column chunks that had to leave the pool", PoolStats::evictions),
+  EVICTIONS(COUNT, true, "Evictions", "chunks that had to leave the pool", PoolStats::evictions),
 
   HITS(COUNT, "chunksHit", "column chunks hit", "Hits", "column chunks found in the pool"),
   MISSES(
@@ -45,24 +44,15 @@ public enum Figure {
       "column chunks bypassed",
       "Bypasses",
       "column chunks read around the pool"),
-  BYTES_FROM_POOL(
-      BYTES,
-      "bytesFromPool",
-      "bytes from the pool",
-      "From Pool",
-      "bytes of column chunks taken from the pool"),
+  BYTES_FROM_POOL(BYTES, null, "bytes from the pool", "From Pool", "bytes taken from the pool"),
   BYTES_FROM_FILE(
-      BYTES,
-      "bytesFromFile",
-      "bytes from files",
-      "From Files",
-      "bytes read from data files, footers and page indexes included"),
+      BYTES, null, "bytes from files", "From Files", "bytes read from files, footers included"),
   LOAD_NANOS(
       NANOS,
       "loadTime",
       "load time, all tasks",
       null,
-      "milliseconds that tasks spent reading files, together"),
+      "milliseconds that tasks spent reading files"),
   MISSES_COLD(MissCause.COLD),
   MISSES_EVICTED(MissCause.EVICTED),
   MISSES_CHANGED_FILE(MissCause.CHANGED_FILE),
@@ -70,30 +60,18 @@ public enum Figure {
   BYPASSES_TOO_LARGE(MissCause.TOO_LARGE),
   BYPASSES_PINNED_FULL(MissCause.PINNED_FULL),
   BYPASSES_OTHER(MissCause.OTHER),
-  ROW_GROUPS_PRUNED(
-      "row groups pruned", "row groups ruled out by their statistics and the join keys Spark sent"),
+  ROW_GROUPS_PRUNED("row groups pruned", "row groups ruled out by statistics and join keys"),
   ZONES_SKIPPED("zones skipped", "zones of vector chunks of which no row was wanted"),
-  ROWS_DROPPED("rows dropped in the scan", "rows left out of other zones and of decoded batches"),
+  ROWS_DROPPED("rows dropped in the scan", "rows left out of other zones and decoded batches"),
   TASKS_ELSEWHERE(
       "tasks run elsewhere than placed",
-      "tasks that ran on another executor than the one they were placed on");
+      "tasks that ran on another executor than they were placed on");
 
   /** What a figure counts. Durations are counted in nanoseconds and shown in milliseconds. */
   public enum Unit {
-    BYTES("bytes"),
-    COUNT("count"),
-    NANOS("milliseconds");
-
-    private final String text;
-
-    Unit(String text) {
-      this.text = text;
-    }
-
-    /** Names what the shown values are in. */
-    public String text() {
-      return text;
-    }
+    BYTES,
+    COUNT,
+    NANOS
   }
 
   /** Figures of the pool, in their order. */
@@ -111,45 +89,48 @@ public enum Figure {
     }
   }
 
-  private final Unit unit;
-  private final boolean isCounter;
-  private final String metric;
-  private final String label;
-  private final String title;
-  private final String meaning;
+  public final Unit unit;
+
+  /** Whether it only grows. */
+  public final boolean isCounter;
+
+  /** Its name as a metric of Spark's scans; of figures of the pool there is none. */
+  public final String metric;
+
+  /** What Spark's SQL tab calls that metric. */
+  public final String label;
+
+  /** Heading of its column in the tab "Column Cache"; null where it has none. */
+  public final String title;
+
+  /** What it counts, without a stop. */
+  public final String meaning;
+
   private final ToLongFunction<PoolStats> ofPool;
 
   Figure(
       Unit unit,
       boolean isCounter,
+      String metric,
+      String label,
       String title,
       String meaning,
       ToLongFunction<PoolStats> ofPool) {
     this.unit = unit;
     this.isCounter = isCounter;
-    this.metric = null;
-    this.label = null;
+    this.metric = metric == null ? field() : metric;
+    this.label = label;
     this.title = title;
     this.meaning = meaning;
     this.ofPool = ofPool;
   }
 
-  /**
-   * Makes a figure of readers.
-   *
-   * @param metric its name as a metric of Spark's scan; null for that of the constant
-   * @param label what Spark's SQL tab calls it
-   * @param title heading of its column in the tab "Column Cache"; null where that has none
-   * @param meaning for a person, without a stop
-   */
+  Figure(Unit unit, boolean isCounter, String title, String meaning, ToLongFunction<PoolStats> of) {
+    this(unit, isCounter, null, null, title, meaning, of);
+  }
+
   Figure(Unit unit, String metric, String label, String title, String meaning) {
-    this.unit = unit;
-    this.isCounter = true;
-    this.metric = metric == null ? field() : metric;
-    this.label = label;
-    this.title = title;
-    this.meaning = meaning;
-    this.ofPool = null;
+    this(unit, true, metric, label, title, meaning, null);
   }
 
   Figure(String label, String meaning) {
@@ -171,15 +152,6 @@ public enum Figure {
     return OF_CAUSE.get(cause);
   }
 
-  public Unit unit() {
-    return unit;
-  }
-
-  /** Whether it only grows. */
-  public boolean isCounter() {
-    return isCounter;
-  }
-
   /** Whether the pool knows it; otherwise readers count it. */
   public boolean isOfPool() {
     return ofPool != null;
@@ -190,39 +162,19 @@ public enum Figure {
     return ofPool.applyAsLong(stats);
   }
 
-  /** Its name as a metric of Spark's scans; null for a figure of the pool. */
-  public String metric() {
-    return metric;
-  }
-
-  /** What Spark's SQL tab calls that metric. */
-  public String label() {
-    return label;
-  }
-
-  /** Heading of its column in the tab "Column Cache"; null where it has none. */
-  public String title() {
-    return title;
-  }
-
-  /** Says what it counts. */
-  public String meaning() {
-    return meaning;
-  }
-
   /** Its name in REST and in event logs, where durations are nanoseconds. */
   public String field() {
-    return camel(name());
-  }
-
-  /** Its name in Spark's metrics. */
-  public String gauge() {
-    return camel(shownName());
+    return camel(name().toLowerCase(Locale.ROOT));
   }
 
   /** Its column in SQL. */
   public String column() {
-    return shownName().toLowerCase(Locale.ROOT);
+    return name().replace("NANOS", "MILLIS").toLowerCase(Locale.ROOT);
+  }
+
+  /** Its name in Spark's metrics. */
+  public String gauge() {
+    return camel(column());
   }
 
   /** Its name for Prometheus, with the executor as a label. */
@@ -240,13 +192,9 @@ public enum Figure {
     return unit == NANOS ? shown * NANOS_PER_MILLI : shown;
   }
 
-  private String shownName() {
-    return unit == NANOS ? name().replace("NANOS", "MILLIS") : name();
-  }
-
-  private static String camel(String constant) {
+  private static String camel(String words) {
     return Pattern.compile("_(.)")
-        .matcher(constant.toLowerCase(Locale.ROOT))
-        .replaceAll(letter -> letter.group(1).toUpperCase(Locale.ROOT));
+        .matcher(words)
+        .replaceAll(m -> m.group(1).toUpperCase(Locale.ROOT));
   }
 }

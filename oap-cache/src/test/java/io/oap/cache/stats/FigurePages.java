@@ -52,15 +52,23 @@ public final class FigurePages {
       page.append(
           String.format(
               "| %s | %s | %s | `%s` | `%s` | `%s` | `%s` | %s |%n",
-              figure.meaning(),
-              figure.unit().text(),
+              figure.meaning,
+              unit(figure),
               figure.isOfPool() ? "pool" : "readers",
               figure.column(),
               figure.field(),
               figure.gauge(),
               figure.prometheus(),
-              figure.isOfPool() ? "" : "`" + figure.metric() + "`: " + figure.label()));
+              figure.isOfPool() ? "" : "`" + figure.metric + "`: " + figure.label));
     }
     return page.toString();
+  }
+
+  private static String unit(Figure figure) {
+    return switch (figure.unit) {
+      case BYTES -> "bytes";
+      case COUNT -> "count";
+      case NANOS -> "milliseconds";
+    };
   }
 }

@@ -163,16 +163,16 @@ final class GrafanaPage {
       String name = figure.column().replace('_', ' ');
       addPlot(
           name.substring(0, 1).toUpperCase(Locale.ROOT) + name.substring(1),
-          figure.meaning(),
+          figure.meaning,
           unit(figure),
           object("{{executor_id}}", values(figure, "sum by (executor_id) ", OF_EXECUTOR)));
     }
   }
 
   private static String unit(Figure figure) {
-    return switch (figure.unit()) {
-      case BYTES -> figure.isCounter() ? "Bps" : "bytes";
-      case COUNT -> figure.isCounter() ? "ops" : "none";
+    return switch (figure.unit) {
+      case BYTES -> figure.isCounter ? "Bps" : "bytes";
+      case COUNT -> figure.isCounter ? "ops" : "none";
       case NANOS -> "ms";
     };
   }
@@ -184,10 +184,7 @@ final class GrafanaPage {
   /** What a counter grows by in a second, or a gauge is. */
   private static String values(Figure figure, String sum, String labels) {
     String series = figure.prometheus() + "{" + labels + "}";
-    return sum
-        + "("
-        + (figure.isCounter() ? "rate(" + series + "[$__rate_interval])" : series)
-        + ")";
+    return sum + "(" + (figure.isCounter ? "rate(" + series + "[$__rate_interval])" : series) + ")";
   }
 
   private static String hitRatio(String sum, String labels) {

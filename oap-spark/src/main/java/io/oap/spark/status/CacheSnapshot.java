@@ -64,11 +64,6 @@ public record CacheSnapshot(
       return new Sample(atMillis, executors, Figures.ofJson(others).plus(readers));
     }
 
-    /** Makes the sample of one executor. */
-    public static Sample of(long atMillis, ExecutorReport report) {
-      return new Sample(atMillis, 1, report.figures());
-    }
-
     @JsonAnyGetter
     Map<String, Long> pool() {
       return figures.pool();

@@ -6,7 +6,6 @@ import io.oap.cache.pool.PoolStats;
 import io.oap.cache.stats.CacheCounters;
 import io.oap.cache.stats.Figure;
 import java.io.Serializable;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -16,21 +15,14 @@ import java.util.function.ToLongFunction;
  * A value for each {@link Figure}, of one process or of several together; 0 where it is not known.
  * Immutable. As JSON it has the figures of readers; {@link #pool} gives the others.
  */
-public final class Figures implements Serializable {
+public record Figures(List<Long> values) implements Serializable {
   private static final List<Figure> ALL = List.of(Figure.values());
 
   public static final Figures NONE = of(ALL, figure -> 0);
 
-  private final long[] values;
-
-  private Figures(long[] values) {
-    this.values = values;
-  }
-
   private static Figures of(List<Figure> figures, ToLongFunction<Figure> value) {
-    long[] values = new long[ALL.size()];
-    figures.forEach(figure -> values[figure.ordinal()] = value.applyAsLong(figure));
-    return new Figures(values);
+    return new Figures(
+        ALL.stream().map(f -> figures.contains(f) ? value.applyAsLong(f) : 0L).toList());
   }
 
   public static Figures of(CacheCounters counters) {
@@ -43,8 +35,7 @@ public final class Figures implements Serializable {
 
   /** Makes the figures of a scan from its metrics, see {@link Figure#metric}. */
   public static Figures ofScan(Map<String, Long> metrics) {
-    return of(
-        Figure.OF_READERS, figure -> figure.counted(metrics.getOrDefault(figure.metric(), 0L)));
+    return of(Figure.OF_READERS, figure -> figure.counted(metrics.getOrDefault(figure.metric, 0L)));
   }
 
   /** Reads fields of JSON. Those of another version that are not known here are passed over. */
@@ -70,7 +61,7 @@ public final class Figures implements Serializable {
   }
 
   public long get(Figure figure) {
-    return values[figure.ordinal()];
+    return values.get(figure.ordinal());
   }
 
   public Figures plus(Figures other) {
@@ -83,7 +74,7 @@ public final class Figures implements Serializable {
 
   /** Leaves out what only grows: what is left is no more when an executor has gone. */
   public Figures gauges() {
-    return of(ALL, figure -> figure.isCounter() ? 0 : get(figure));
+    return of(ALL, figure -> figure.isCounter ? 0 : get(figure));
   }
 
   /** Millions of bytes for each second that a task spent reading files; null before it has. */
@@ -97,20 +88,5 @@ public final class Figures implements Serializable {
     long hits = get(Figure.HITS);
     long asked = hits + get(Figure.MISSES) + get(Figure.BYPASSES);
     return asked > 0 ? (double) hits / asked : null;
-  }
-
-  @Override
-  public boolean equals(Object other) {
-    return other instanceof Figures figures && Arrays.equals(values, figures.values);
-  }
-
-  @Override
-  public int hashCode() {
-    return Arrays.hashCode(values);
-  }
-
-  @Override
-  public String toString() {
-    return json(ALL).toString();
   }
 }

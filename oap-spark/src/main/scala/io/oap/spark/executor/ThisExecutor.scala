@@ -51,7 +51,7 @@ private[spark] object ThisExecutor {
   /** Sums as of now, for metrics. Each metric of a report asks, so they are made anew after a while only. */
   val recentSample: () => Sample = {
     val recent = Suppliers.memoizeWithExpiration[Sample](
-      () => Sample.of(System.currentTimeMillis(), report()),
+      () => new Sample(System.currentTimeMillis(), 1, report().figures),
       500,
       TimeUnit.MILLISECONDS)
     () => recent.get()

@@ -6,7 +6,6 @@ import jakarta.servlet.http.{HttpServlet, HttpServletRequest, HttpServletRespons
 
 import io.oap.cache.stats.Figure
 import io.oap.spark.status.CacheSnapshot
-import io.oap.spark.status.CacheSnapshot.Sample
 
 /**
  * The figures of each executor for Prometheus, at `prometheus`, with the executor as a label. They
@@ -32,7 +31,7 @@ private final class PrometheusPage(
     response.sendError(HttpServletResponse.SC_METHOD_NOT_ALLOWED)
 
   private def text: String = {
-    val samples = snapshot().executors.asScala.toSeq.filter(_.isLive).map { status =>
+    val executors = snapshot().executors.asScala.toSeq.filter(_.isLive).map { status =>
       val labels = Seq(
         "application_id" -> applicationId,
         "application_name" -> applicationName,
@@ -42,15 +41,15 @@ private final class PrometheusPage(
         "{",
         ",",
         "}") ->
-        Sample.of(status.sampledMillis, status.report)
+        status.report.figures
     }
     Figure.values.toSeq.flatMap { figure =>
       val name = figure.prometheus
       Seq(
         s"# HELP $name ${figure.meaning}",
         s"# TYPE $name ${if (figure.isCounter) "counter" else "gauge"}") ++
-        samples.map { case (labels, sample) =>
-          s"$name$labels ${figure.shown(sample.figures.get(figure))}"
+        executors.map { case (labels, figures) =>
+          s"$name$labels ${figure.shown(figures.get(figure))}"
         }
     }.mkString("", "\n", "\n")
   }
