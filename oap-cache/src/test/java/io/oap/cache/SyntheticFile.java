@@ -55,7 +55,7 @@ public final class SyntheticFile implements FileRanges {
     return buffers;
   }
 
-  private byte byteAt(long offset) {
+  byte byteAt(long offset) {
     long mixed = (number * 1_000_003 + offset) * 0x9E3779B97F4A7C15L;
     return (byte) (mixed >>> 56);
   }

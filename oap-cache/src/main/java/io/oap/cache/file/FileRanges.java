@@ -14,7 +14,18 @@ public interface FileRanges {
    * @param offset position of the first byte
    * @param length bytes
    */
-  record Range(long offset, int length) {}
+  record Range(long offset, int length) {
+
+    /** Position of the first byte behind the range. */
+    public long end() {
+      return offset + length;
+    }
+
+    /** Whether a byte lies in the range. */
+    public boolean contains(long position) {
+      return position >= offset && position < end();
+    }
+  }
 
   /**
    * Reads all ranges, in whatever order or parallelism suits the file system.

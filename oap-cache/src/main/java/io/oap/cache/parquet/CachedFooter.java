@@ -1,8 +1,9 @@
 package io.oap.cache.parquet;
 
 import io.oap.cache.ChunkRequest;
+import io.oap.cache.FileLayout;
+import io.oap.cache.file.FileRanges.Range;
 import io.oap.cache.file.KnownFiles.KnownFile;
-import io.oap.cache.file.MetadataCache;
 import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
 import io.oap.common.FileIdentity;
@@ -34,7 +35,7 @@ import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName;
  * of the file belongs to, and where the small structures around the chunks lie. Immutable, shared
  * by all readers of the file.
  */
-public final class CachedFooter implements MetadataCache.Footer {
+public final class CachedFooter implements FileLayout {
   /** Rough heap size of one column chunk's metadata with its statistics and index entries. */
   private static final int HEAP_BYTES_PER_CHUNK = 1200;
 
@@ -50,12 +51,14 @@ public final class CachedFooter implements MetadataCache.Footer {
   private final Map<ChunkKey, ChunkRequest> byKey = new HashMap<>();
   private final NavigableMap<Long, Integer> structures = new TreeMap<>();
   private final Set<ChunkKey> readAsArrays = new HashSet<>();
+  private final long footerStart;
 
   public CachedFooter(FileId file, ParquetMetadata metadata) {
     this.metadata = metadata;
     if (isEncrypted()) {
       // Its metadata can be looked at with the keys of its columns only.
       this.rowGroupsForReading = List.of();
+      this.footerStart = Long.MAX_VALUE;
       return;
     }
     this.rowGroupsForReading = new ArrayList<>(metadata.getBlocks().size());
@@ -70,6 +73,7 @@ public final class CachedFooter implements MetadataCache.Footer {
       addRun(rowGroup, ColumnChunkMetaData::getColumnIndexReference);
       addRun(rowGroup, ColumnChunkMetaData::getOffsetIndexReference);
     }
+    this.footerStart = endOfKnown();
   }
 
   private static Map<ColumnPath, Integer> leafOrdinals(ParquetMetadata metadata) {
@@ -208,8 +212,45 @@ public final class CachedFooter implements MetadataCache.Footer {
     return before != null && offset < before.getKey() + before.getValue() ? before : null;
   }
 
-  /** What the pool's keys for this file stand for. */
-  KnownFile describe(FileIdentity identity) {
+  @Override
+  public ChunkRequest chunkAt(long offset) {
+    return chunkAround(offset, 1);
+  }
+
+  @Override
+  public Range structureAt(long offset) {
+    Map.Entry<Long, Integer> found = structureAround(offset);
+    return found == null ? null : new Range(found.getKey(), found.getValue());
+  }
+
+  @Override
+  public long nextKnown(long offset) {
+    Long chunk = chunks.higherKey(offset);
+    Long other = structures.higherKey(offset);
+    long next = offset < footerStart ? footerStart : Long.MAX_VALUE;
+    next = chunk == null ? next : Math.min(next, chunk);
+    return other == null ? next : Math.min(next, other);
+  }
+
+  @Override
+  public long footerStart() {
+    return footerStart;
+  }
+
+  /** Behind all that a footer tells of, since it does not tell where it begins itself. */
+  private long endOfKnown() {
+    long end = 0;
+    for (BlockMetaData rowGroup : metadata.getBlocks()) {
+      for (ColumnChunkMetaData chunk : rowGroup.getColumns()) {
+        end = Math.max(end, chunk.getStartingPos() + chunk.getTotalSize());
+      }
+    }
+    Map.Entry<Long, Integer> last = structures.lastEntry();
+    return last == null ? end : Math.max(end, last.getKey() + last.getValue());
+  }
+
+  @Override
+  public KnownFile describe(FileIdentity identity) {
     List<ColumnDescriptor> leaves = metadata.getFileMetaData().getSchema().getColumns();
     List<String> columns = leaves.stream().map(leaf -> leaf.getPath()[0].intern()).toList();
     List<BlockMetaData> rowGroups = metadata.getBlocks();

@@ -14,7 +14,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
 import org.apache.parquet.ParquetReadOptions;
-import org.apache.parquet.hadoop.ParquetFileReader;
 import org.apache.parquet.hadoop.metadata.BlockMetaData;
 import org.apache.parquet.hadoop.metadata.ParquetMetadata;
 import org.apache.parquet.io.InputFile;
@@ -58,8 +57,8 @@ public final class CachedParquetFile {
   }
 
   private CachedFooter readFooter() throws IOException {
-    try (SeekableInputStream stream = newStreamOfFile()) {
-      return new CachedFooter(id, ParquetFileReader.readFooter(inputFile(), options.get(), stream));
+    try (FileStream file = source.open()) {
+      return ParquetLayout.read(file, identity(), options.get(), context.counters());
     }
   }
 
@@ -70,22 +69,7 @@ public final class CachedParquetFile {
 
   /** What Parquet's reader wants to know of the file; it gets the bytes from a stream of ours. */
   InputFile inputFile() {
-    return new InputFile() {
-      @Override
-      public long getLength() {
-        return identity().length();
-      }
-
-      @Override
-      public SeekableInputStream newStream() {
-        return newStreamOfFile();
-      }
-
-      @Override
-      public String toString() {
-        return identity().path();
-      }
-    };
+    return ParquetLayout.inputFile(identity());
   }
 
   /**

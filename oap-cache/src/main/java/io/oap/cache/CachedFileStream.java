@@ -1,0 +1,224 @@
+package io.oap.cache;
+
+import io.oap.cache.file.FileSource;
+import io.oap.cache.file.FileStream;
+import io.oap.cache.file.KnownFiles.KnownFile;
+import io.oap.cache.file.TailStream;
+import io.oap.cache.stats.CacheCounters;
+import io.oap.common.FileId;
+import io.oap.common.FileIdentity;
+import java.io.EOFException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.IntFunction;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A file's bytes: chunks from the pool, footers and other small structures from the heap, all else
+ * from the file. Not thread-safe.
+ *
+ * <p>What is handed out is a copy. A reader of another library says nowhere when it is done with a
+ * buffer, so memory of the pool would have to stay pinned for as long as the stream is open, and
+ * whoever reads on after that would get another chunk's bytes. Copies of chunks are checked against
+ * the checksum they were published with.
+ */
+public final class CachedFileStream implements FileStream {
+  private static final Logger LOG = LoggerFactory.getLogger(CachedFileStream.class);
+
+  /** Of a file whose layout is not known yet: most footers lie in so many bytes. */
+  private static final int TAIL_BYTES = 128 << 10;
+
+  /** What is larger was not written as a footer, and is not kept on the heap. */
+  private static final int MOST_FOOTER_BYTES = 256 << 20;
+
+  private final ColumnCache cache;
+  private final LayoutReader layouts;
+  private final ReadContext context;
+  private final FileIdentity identity;
+  private final FileId id;
+  private final FileStream file;
+
+  private boolean isLookedUp;
+  private ChunkParts parts;
+  private FileLayout layout;
+  private ByteBuffer structure;
+  private Range structureRange;
+  private long found;
+  private long asked;
+
+  CachedFileStream(
+      FileSource source, LayoutReader layouts, ColumnCache cache, ReadContext context) {
+    this.cache = cache;
+    this.layouts = layouts;
+    this.context = context;
+    this.identity = source.identity();
+    this.id = identity.id();
+    this.file = new TailStream(source.open(), identity.length(), TAIL_BYTES);
+  }
+
+  /** The layout, once; null where it is not known and everything is read from the file. */
+  private FileLayout layout() {
+    if (!isLookedUp) {
+      isLookedUp = true;
+      try {
+        FileLayout found = cache.footers().footer(id, () -> layouts.read(file, identity));
+        if (found.footerStart() < identity.length()) {
+          cache.files().add(id, () -> found.describe(identity));
+          layout = found;
+        }
+      } catch (IOException | RuntimeException e) {
+        // Whoever reads the file says what is wrong with it, in the words that users know.
+        LOG.debug("{} is read around the cache.", identity.path(), e);
+      }
+      parts = new ChunkParts(cache.chunks(), file, context);
+    }
+    return layout;
+  }
+
+  /**
+   * Reads ranges of the file.
+   *
+   * @param ranges disjoint, ascending, within the file
+   * @param allocate makes the buffer of a range of so many bytes
+   * @return a buffer for each range, which holds it between position and limit
+   * @throws EOFException when a range reaches beyond the end of the file
+   */
+  public List<ByteBuffer> read(List<Range> ranges, IntFunction<ByteBuffer> allocate)
+      throws IOException {
+    List<ByteBuffer> buffers = new ArrayList<>(ranges.size());
+    for (Range range : ranges) {
+      requireWithin(range.offset(), range.length());
+      // Allocators may give more than they were asked for.
+      buffers.add(allocate.apply(range.length()).slice(0, range.length()));
+    }
+    fill(ranges, buffers);
+    return buffers;
+  }
+
+  @Override
+  public List<ByteBuffer> read(List<Range> ranges) throws IOException {
+    return read(ranges, ByteBuffer::allocate);
+  }
+
+  /** Reads until the buffer is full. */
+  public void readFully(long position, ByteBuffer into) throws IOException {
+    int count = into.remaining();
+    requireWithin(position, count);
+    fill(List.of(new Range(position, count)), List.of(into.slice()));
+    into.position(into.limit());
+  }
+
+  @Override
+  public int read(long position, ByteBuffer into) throws IOException {
+    if (!into.hasRemaining()) {
+      return 0;
+    }
+    if (position >= identity.length()) {
+      return -1;
+    }
+    int count = (int) Math.min(into.remaining(), identity.length() - position);
+    fill(List.of(new Range(position, count)), List.of(into.slice(into.position(), count)));
+    into.position(into.position() + count);
+    return count;
+  }
+
+  private void requireWithin(long position, long count) throws EOFException {
+    if (position < 0 || position + count > identity.length()) {
+      throw new EOFException(
+          "%d bytes at %d of %s, which has %d"
+              .formatted(count, position, identity.path(), identity.length()));
+    }
+  }
+
+  private void fill(List<Range> ranges, List<ByteBuffer> into) throws IOException {
+    FileLayout known = layout();
+    for (int i = 0; i < into.size(); i++) {
+      divide(known, ranges.get(i).offset(), into.get(i).duplicate());
+    }
+    CacheCounters counters = context.counters();
+    found -= counters.chunksHit();
+    asked -= counters.chunksAsked();
+    try {
+      parts.read();
+    } finally {
+      found += counters.chunksHit();
+      asked += counters.chunksAsked();
+    }
+  }
+
+  /** Copies what structures have of a range, and asks for the rest chunk by chunk. */
+  private void divide(FileLayout known, long offset, ByteBuffer into) throws IOException {
+    long end = offset + into.remaining();
+    long at = offset;
+    while (at < end) {
+      ChunkRequest chunk = known == null ? null : known.chunkAt(at);
+      boolean isStructure = known != null && findStructure(known, at);
+      // A chunk has its dictionary page in it: as such it is read only where that is all.
+      if (isStructure && (chunk == null || end <= structureRange.end())) {
+        at = Math.min(end, structureRange.end());
+        copyStructure(into, offset, at);
+      } else if (chunk != null) {
+        at = Math.min(end, chunk.end());
+        parts.add(chunk, at, nextBytes(into, offset, at));
+      } else {
+        at = known == null ? end : Math.min(end, known.nextKnown(at));
+        parts.addUncached(at, nextBytes(into, offset, at));
+      }
+    }
+  }
+
+  /** The room for the bytes up to {@code end} that follow those already spoken for. */
+  private static ByteBuffer nextBytes(ByteBuffer into, long offset, long end) {
+    int start = into.position();
+    int count = Math.toIntExact(end - offset) - start;
+    into.position(start + count);
+    return into.slice(start, count);
+  }
+
+  private boolean findStructure(FileLayout known, long at) {
+    if (structureRange != null && structureRange.contains(at)) {
+      return true;
+    }
+    Range found = at < known.footerStart() ? known.structureAt(at) : footer(known);
+    if (found != null) {
+      structureRange = found;
+      structure = null;
+    }
+    return found != null;
+  }
+
+  private Range footer(FileLayout known) {
+    long bytes = identity.length() - known.footerStart();
+    return bytes > MOST_FOOTER_BYTES ? null : new Range(known.footerStart(), (int) bytes);
+  }
+
+  private void copyStructure(ByteBuffer into, long offset, long end) throws IOException {
+    if (structure == null) {
+      Range range = structureRange;
+      structure =
+          ByteBuffer.wrap(
+              cache
+                  .footers()
+                  .structure(
+                      id,
+                      range.offset(),
+                      () -> parts.structure(range, layout.chunkAt(range.offset()))));
+    }
+    ByteBuffer room = nextBytes(into, offset, end);
+    int from = Math.toIntExact(end - room.remaining() - structureRange.offset());
+    room.put(structure.slice(from, room.remaining()));
+  }
+
+  @Override
+  public void close() throws IOException {
+    KnownFile known = cache.files().get(id);
+    if (known != null) {
+      known.reads().add(found, asked);
+    }
+    found = asked = 0;
+    file.close();
+  }
+}

@@ -1,0 +1,165 @@
+package io.oap.cache;
+
+import io.oap.cache.file.FileRanges.Range;
+import io.oap.cache.file.FileStream;
+import io.oap.cache.stats.MissCause;
+import java.io.EOFException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** Parts of a file's chunks that one read wants, copied out of the cache. Not thread-safe. */
+final class ChunkParts {
+  /** A chunk that is so small is loaded whole: the request costs more than its bytes. */
+  private static final int SMALL_CHUNK_BYTES = 256 << 10;
+
+  /**
+   * @param end position behind the part's last byte
+   * @param room for its bytes, all of them
+   */
+  private record Part(long end, ByteBuffer room) {
+    long offset() {
+      return end - room.limit();
+    }
+
+    Range range() {
+      return new Range(offset(), room.limit());
+    }
+  }
+
+  private final ChunkCache chunks;
+  private final FileStream file;
+  private final ReadContext context;
+  private final Map<ChunkRequest, List<Part>> byChunk =
+      new TreeMap<>(Comparator.comparingLong(ChunkRequest::offset));
+  private final List<Part> uncached = new ArrayList<>();
+
+  ChunkParts(ChunkCache chunks, FileStream file, ReadContext context) {
+    this.chunks = chunks;
+    this.file = file;
+    this.context = context;
+  }
+
+  /** Wants a part of a chunk; {@code room} is filled from its start by {@link #read}. */
+  void add(ChunkRequest chunk, long end, ByteBuffer room) {
+    byChunk.computeIfAbsent(chunk, c -> new ArrayList<>()).add(new Part(end, room));
+  }
+
+  /** Wants bytes of the file that are in no chunk. */
+  void addUncached(long end, ByteBuffer room) {
+    uncached.add(new Part(end, room));
+  }
+
+  /** Reads all that is wanted. Where it fails, nothing of it is wanted any more. */
+  void read() throws IOException {
+    try {
+      List<ChunkRequest> whole = new ArrayList<>();
+      byChunk.forEach(
+          (chunk, parts) -> {
+            long wanted = bytes(parts);
+            if (wanted == chunk.length()) {
+              whole.add(chunk);
+            } else if (!copyIfHeld(chunk, parts, wanted)) {
+              if (isWorthLoading(chunk, wanted)) {
+                whole.add(chunk);
+              } else {
+                readAround(chunk, parts, wanted);
+              }
+            }
+          });
+      if (!whole.isEmpty()) {
+        load(whole);
+      }
+      readUncached();
+    } finally {
+      byChunk.clear();
+      uncached.clear();
+    }
+  }
+
+  private static long bytes(List<Part> parts) {
+    return parts.stream().mapToLong(part -> part.room().limit()).sum();
+  }
+
+  private boolean copyIfHeld(ChunkRequest chunk, List<Part> parts, long wanted) {
+    try (PinnedChunks found = chunks.getIfHeld(chunk, context)) {
+      if (found == null || found.dropDamaged()) {
+        return false;
+      }
+      context.counters().hit(wanted);
+      chunks.recordPartialAsk(chunk, wanted, true, context);
+      copy(found.buffer(0), chunk, parts);
+      return true;
+    }
+  }
+
+  private boolean isWorthLoading(ChunkRequest chunk, long wanted) {
+    return chunk.length() <= SMALL_CHUNK_BYTES
+        || wanted * 2 > chunk.length()
+        || chunks.isAskedAgain(chunk.key());
+  }
+
+  private void readAround(ChunkRequest chunk, List<Part> parts, long wanted) {
+    context.counters().miss(MissCause.OTHER);
+    chunks.recordPartialAsk(chunk, wanted, false, context);
+    uncached.addAll(parts);
+  }
+
+  private void load(List<ChunkRequest> whole) throws IOException {
+    try (PinnedChunks loaded = chunks.get(whole, file, context)) {
+      boolean isDamaged = loaded.dropDamaged();
+      for (int i = 0; i < whole.size(); i++) {
+        List<Part> parts = byChunk.get(whole.get(i));
+        if (isDamaged) {
+          uncached.addAll(parts);
+        } else {
+          copy(loaded.buffer(i), whole.get(i), parts);
+        }
+      }
+    }
+  }
+
+  private static void copy(ByteBuffer bytes, ChunkRequest chunk, List<Part> parts) {
+    for (Part part : parts) {
+      int at = bytes.position() + Math.toIntExact(part.offset() - chunk.offset());
+      part.room().put(bytes.slice(at, part.room().limit()));
+    }
+  }
+
+  private void readUncached() throws IOException {
+    if (uncached.isEmpty()) {
+      return;
+    }
+    uncached.sort(Comparator.comparingLong(Part::end));
+    long start = System.nanoTime();
+    List<ByteBuffer> buffers = file.read(uncached.stream().map(Part::range).toList());
+    context.counters().read(bytes(uncached), System.nanoTime() - start);
+    for (int i = 0; i < buffers.size(); i++) {
+      uncached.get(i).room().put(buffers.get(i));
+    }
+  }
+
+  /** Reads a small structure: out of the chunk it lies in, if that is held, else from the file. */
+  byte[] structure(Range range, ChunkRequest around) throws IOException {
+    ByteBuffer bytes = ByteBuffer.allocate(range.length());
+    try (PinnedChunks found = around == null ? null : chunks.getIfHeld(around, context)) {
+      // It is kept longer than the chunk, so that damage must not go with it.
+      if (found != null && !found.dropDamaged()) {
+        copy(found.buffer(0), around, List.of(new Part(range.end(), bytes)));
+        return bytes.array();
+      }
+    }
+    long start = System.nanoTime();
+    while (bytes.hasRemaining()) {
+      if (file.read(range.offset() + bytes.position(), bytes) < 0) {
+        throw new EOFException("The file ended within " + range);
+      }
+    }
+    context.counters().read(range.length(), System.nanoTime() - start);
+    return bytes.array();
+  }
+}

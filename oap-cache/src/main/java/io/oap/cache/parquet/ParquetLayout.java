@@ -1,0 +1,55 @@
+package io.oap.cache.parquet;
+
+import io.oap.cache.LayoutReader;
+import io.oap.cache.file.FileStream;
+import io.oap.cache.stats.CacheCounters;
+import io.oap.common.FileIdentity;
+import java.io.IOException;
+import org.apache.parquet.ParquetReadOptions;
+import org.apache.parquet.hadoop.ParquetFileReader;
+import org.apache.parquet.io.InputFile;
+import org.apache.parquet.io.SeekableInputStream;
+
+/** Finds column chunks, dictionary pages, bloom filters and page indexes by a Parquet footer. */
+public final class ParquetLayout {
+
+  /** Layouts of Parquet files. An encrypted footer cannot be read; other readers have the keys. */
+  public static final LayoutReader READER =
+      (file, identity) -> read(file, identity, OptionsHolder.PLAIN, new CacheCounters());
+
+  /** Reads Hadoop's configuration files, so not before somebody needs it. */
+  private static final class OptionsHolder {
+    static final ParquetReadOptions PLAIN = ParquetReadOptions.builder().build();
+  }
+
+  private ParquetLayout() {}
+
+  static CachedFooter read(
+      FileStream file, FileIdentity identity, ParquetReadOptions options, CacheCounters counters)
+      throws IOException {
+    // Not closed: the file is the caller's.
+    SeekableInputStream stream = new ParquetFileStream(file, counters);
+    return new CachedFooter(
+        identity.id(), ParquetFileReader.readFooter(inputFile(identity), options, stream));
+  }
+
+  /** What Parquet wants to know of a file whose bytes it has from a stream. */
+  static InputFile inputFile(FileIdentity identity) {
+    return new InputFile() {
+      @Override
+      public long getLength() {
+        return identity.length();
+      }
+
+      @Override
+      public SeekableInputStream newStream() {
+        throw new UnsupportedOperationException("The stream is handed over with the file.");
+      }
+
+      @Override
+      public String toString() {
+        return identity.path();
+      }
+    };
+  }
+}

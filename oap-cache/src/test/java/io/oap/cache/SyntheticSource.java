@@ -1,0 +1,137 @@
+package io.oap.cache;
+
+import io.oap.cache.file.FileRanges.Range;
+import io.oap.cache.file.FileSource;
+import io.oap.cache.file.FileStream;
+import io.oap.cache.file.KnownFiles.KnownFile;
+import io.oap.common.ChunkKey;
+import io.oap.common.FileIdentity;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.Random;
+import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * A {@link SyntheticFile} that is opened and closed, with a layout made by chance: chunks, small
+ * structures within them and between them, bytes that belong to nothing, a footer.
+ */
+final class SyntheticSource implements FileSource {
+  final SyntheticFile file;
+  final AtomicInteger opened = new AtomicInteger();
+  final AtomicInteger closed = new AtomicInteger();
+  final List<ChunkRequest> chunks = new ArrayList<>();
+  private final NavigableMap<Long, ChunkRequest> byOffset = new TreeMap<>();
+  private final NavigableMap<Long, Range> structures = new TreeMap<>();
+  private final FileIdentity identity;
+  private final long footerStart;
+
+  SyntheticSource(SyntheticFile file, Random random, int count, int mostBytes) {
+    this.file = file;
+    long at = random.nextInt(5);
+    for (int i = 0; i < count; i++) {
+      int length = 1 + random.nextInt(mostBytes);
+      if (random.nextInt(4) > 0) {
+        ChunkRequest chunk = file.chunk(i, at, length);
+        chunks.add(chunk);
+        byOffset.put(at, chunk);
+        if (random.nextInt(3) == 0) {
+          structures.put(at, new Range(at, 1 + random.nextInt(length)));
+        }
+      } else if (random.nextBoolean()) {
+        structures.put(at, new Range(at, length));
+      }
+      at += length + (random.nextInt(3) == 0 ? random.nextInt(50) : 0);
+    }
+    footerStart = at;
+    identity = new FileIdentity("synthetic:/" + file, at + 1 + random.nextInt(1000), 0, "");
+  }
+
+  /** The layout; {@code file} is what it would be read from. */
+  FileLayout layout() {
+    return new FileLayout() {
+      @Override
+      public ChunkRequest chunkAt(long offset) {
+        Map.Entry<Long, ChunkRequest> before = byOffset.floorEntry(offset);
+        return before != null && offset < before.getValue().end() ? before.getValue() : null;
+      }
+
+      @Override
+      public Range structureAt(long offset) {
+        Map.Entry<Long, Range> before = structures.floorEntry(offset);
+        return before != null && before.getValue().contains(offset) ? before.getValue() : null;
+      }
+
+      @Override
+      public long nextKnown(long offset) {
+        long next = offset < footerStart ? footerStart : Long.MAX_VALUE;
+        Long chunk = byOffset.higherKey(offset);
+        Long structure = structures.higherKey(offset);
+        next = chunk == null ? next : Math.min(next, chunk);
+        return structure == null ? next : Math.min(next, structure);
+      }
+
+      @Override
+      public long footerStart() {
+        return footerStart;
+      }
+
+      @Override
+      public KnownFile describe(FileIdentity of) {
+        int[] bytes = new int[chunks.stream().mapToInt(c -> c.key().column()).max().orElse(0) + 1];
+        chunks.forEach(chunk -> bytes[chunk.key().column()] = chunk.length());
+        List<String> columns = new ArrayList<>();
+        for (int i = 0; i < bytes.length; i++) {
+          columns.add("c" + i);
+        }
+        return new KnownFile(of, columns, new long[] {0}, bytes);
+      }
+
+      @Override
+      public long heapBytes() {
+        return 100;
+      }
+    };
+  }
+
+  ChunkKey key(int index) {
+    return chunks.get(index).key();
+  }
+
+  @Override
+  public FileIdentity identity() {
+    return identity;
+  }
+
+  @Override
+  public FileStream open() {
+    opened.incrementAndGet();
+    return new FileStream() {
+      @Override
+      public int read(long position, ByteBuffer into) throws IOException {
+        int count = (int) Math.min(into.remaining(), identity.length() - position);
+        if (count <= 0) {
+          return -1;
+        }
+        // As few as a store likes to give.
+        count = 1 + count / 2;
+        into.put(read(List.of(new Range(position, Math.min(count, into.remaining())))).get(0));
+        return count;
+      }
+
+      @Override
+      public List<ByteBuffer> read(List<Range> ranges) throws IOException {
+        return file.read(ranges);
+      }
+
+      @Override
+      public void close() {
+        closed.incrementAndGet();
+      }
+    };
+  }
+}
