@@ -69,8 +69,9 @@ public final class CachedFileStream implements FileStream {
           cache.files().add(id, () -> found.describe(identity));
           layout = found;
         }
-      } catch (IOException | RuntimeException e) {
-        // Whoever reads the file says what is wrong with it, in the words that users know.
+      } catch (IOException | RuntimeException | LinkageError e) {
+        // The caller says what is wrong with the file when it reads it, in words that users know.
+        // LinkageError: a codec whose library is not there.
         LOG.debug("{} is read around the cache.", identity.path(), e);
       }
       parts = new ChunkParts(cache.chunks(), file, context);
@@ -200,16 +201,16 @@ public final class CachedFileStream implements FileStream {
       Range range = structureRange;
       structure =
           ByteBuffer.wrap(
-              cache
-                  .footers()
-                  .structure(
-                      id,
-                      range.offset(),
-                      () -> parts.structure(range, layout.chunkAt(range.offset()))));
+              cache.footers().structure(id, range.offset(), () -> structureBytes(range)));
     }
     ByteBuffer room = nextBytes(into, offset, end);
     int from = Math.toIntExact(end - room.remaining() - structureRange.offset());
     room.put(structure.slice(from, room.remaining()));
+  }
+
+  private byte[] structureBytes(Range range) throws IOException {
+    byte[] known = layout.structure(range);
+    return known == null ? parts.structure(range, layout.chunkAt(range.offset())) : known;
   }
 
   @Override

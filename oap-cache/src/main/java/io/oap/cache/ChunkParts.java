@@ -143,10 +143,15 @@ final class ChunkParts {
     }
   }
 
-  /** Reads a small structure: out of the chunk it lies in, if that is held, else from the file. */
+  /**
+   * Reads a small structure: out of the chunk it lies in, if that is held, else from the file.
+   *
+   * @param around the chunk in which its first byte lies, or null
+   */
   byte[] structure(Range range, ChunkRequest around) throws IOException {
     ByteBuffer bytes = ByteBuffer.allocate(range.length());
-    try (PinnedChunks found = around == null ? null : chunks.getIfHeld(around, context)) {
+    boolean isWithin = around != null && range.end() <= around.end();
+    try (PinnedChunks found = isWithin ? chunks.getIfHeld(around, context) : null) {
       // It is kept longer than the chunk, so that damage must not go with it.
       if (found != null && !found.dropDamaged()) {
         copy(found.buffer(0), around, List.of(new Part(range.end(), bytes)));

@@ -20,6 +20,11 @@ public interface FileLayout extends MetadataCache.Footer {
    */
   Range structureAt(long offset);
 
+  /** The bytes of a structure, if they had to be read to know the layout; else null. */
+  default byte[] structure(Range range) {
+    return null;
+  }
+
   /**
    * Position of the first byte behind {@code offset} with which a chunk, a structure or the footer
    * begins; {@link Long#MAX_VALUE} where there is none.

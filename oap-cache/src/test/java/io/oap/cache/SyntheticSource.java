@@ -47,7 +47,8 @@ final class SyntheticSource implements FileSource {
       }
       at += length + (random.nextInt(3) == 0 ? random.nextInt(50) : 0);
     }
-    footerStart = at;
+    // As with ORC, what is kept as the footer may reach into a chunk.
+    footerStart = random.nextBoolean() ? at : at - random.nextInt(mostBytes);
     identity = new FileIdentity("synthetic:/" + file, at + 1 + random.nextInt(1000), 0, "");
   }
 

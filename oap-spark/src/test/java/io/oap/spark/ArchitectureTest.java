@@ -71,22 +71,29 @@ class ArchitectureTest {
         .should()
         .dependOnClassesThat()
         .resideInAnyPackage(
-            "io.oap.cache", "io.oap.cache.file..", "io.oap.cache.parquet..", "org.apache..")
+            "io.oap.cache",
+            "io.oap.cache.file..",
+            "io.oap.cache.parquet..",
+            "io.oap.cache.orc..",
+            "org.apache..")
         .check(OURS);
   }
 
   /** Only the room of a format knows that format. */
   @Test
-  void cache_outsideOfItsParquetRoom_knowsNoParquet() {
-    noClasses()
-        .that()
-        .resideInAPackage("io.oap.cache..")
-        .and()
-        .resideOutsideOfPackage("io.oap.cache.parquet..")
-        .should()
-        .dependOnClassesThat()
-        .resideInAnyPackage("io.oap.cache.parquet..", "org.apache.parquet..")
-        .check(OURS);
+  void cache_outsideOfARoom_doesNotKnowItsFormat() {
+    for (String format : List.of("parquet", "orc")) {
+      String room = "io.oap.cache." + format + "..";
+      noClasses()
+          .that()
+          .resideInAPackage("io.oap.cache..")
+          .and()
+          .resideOutsideOfPackage(room)
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(room, "org.apache." + format + "..")
+          .check(OURS);
+    }
   }
 
   /** Each package is a slice of its own, also one that has others within it. */

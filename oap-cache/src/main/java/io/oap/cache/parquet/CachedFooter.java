@@ -2,6 +2,7 @@ package io.oap.cache.parquet;
 
 import io.oap.cache.ChunkRequest;
 import io.oap.cache.FileLayout;
+import io.oap.cache.LayoutIndex;
 import io.oap.cache.file.FileRanges.Range;
 import io.oap.cache.file.KnownFiles.KnownFile;
 import io.oap.common.ChunkKey;
@@ -47,9 +48,8 @@ public final class CachedFooter implements FileLayout {
 
   private final ParquetMetadata metadata;
   private final List<BlockMetaData> rowGroupsForReading;
-  private final NavigableMap<Long, ChunkRequest> chunks = new TreeMap<>();
+  private final LayoutIndex index = new LayoutIndex();
   private final Map<ChunkKey, ChunkRequest> byKey = new HashMap<>();
-  private final NavigableMap<Long, Integer> structures = new TreeMap<>();
   private final Set<ChunkKey> readAsArrays = new HashSet<>();
   private final long footerStart;
 
@@ -114,22 +114,17 @@ public final class CachedFooter implements FileLayout {
     }
     ChunkKey key = ChunkKey.encoded(file, rowGroup, ordinal);
     ChunkRequest request = new ChunkRequest(key, chunk.getStartingPos(), (int) length);
-    chunks.put(chunk.getStartingPos(), request);
+    index.add(request);
     byKey.put(key, request);
     if (chunk.getEncodings().stream().anyMatch(READ_AS_ARRAYS::contains) || isBareDecimal(chunk)) {
       readAsArrays.add(key);
     }
     if (chunk.hasDictionaryPage() && chunk.getFirstDataPageOffset() > chunk.getStartingPos()) {
-      addStructure(chunk.getStartingPos(), chunk.getFirstDataPageOffset() - chunk.getStartingPos());
+      index.addStructure(
+          chunk.getStartingPos(), chunk.getFirstDataPageOffset() - chunk.getStartingPos());
     }
     if (chunk.getBloomFilterOffset() >= 0 && chunk.getBloomFilterLength() > 0) {
-      addStructure(chunk.getBloomFilterOffset(), chunk.getBloomFilterLength());
-    }
-  }
-
-  private void addStructure(long offset, long length) {
-    if (length > 0 && length < Integer.MAX_VALUE) {
-      structures.put(offset, (int) length);
+      index.addStructure(chunk.getBloomFilterOffset(), chunk.getBloomFilterLength());
     }
   }
 
@@ -141,21 +136,21 @@ public final class CachedFooter implements FileLayout {
   private void addRun(BlockMetaData rowGroup, Reference reference) {
     NavigableMap<Long, Integer> lengths = new TreeMap<>();
     for (ColumnChunkMetaData chunk : rowGroup.getColumns()) {
-      IndexReference index = reference.of(chunk);
-      if (index != null) {
-        lengths.put(index.getOffset(), index.getLength());
+      IndexReference found = reference.of(chunk);
+      if (found != null) {
+        lengths.put(found.getOffset(), found.getLength());
       }
     }
     long start = -1;
     long end = -1;
-    for (Map.Entry<Long, Integer> index : lengths.entrySet()) {
-      if (index.getKey() != end) {
-        addStructure(start, end - start);
-        start = index.getKey();
+    for (Map.Entry<Long, Integer> one : lengths.entrySet()) {
+      if (one.getKey() != end) {
+        index.addStructure(start, end - start);
+        start = one.getKey();
       }
-      end = index.getKey() + index.getValue();
+      end = one.getKey() + one.getValue();
     }
-    addStructure(start, end - start);
+    index.addStructure(start, end - start);
   }
 
   /** Whether the file was written with encryption, be it of some columns only. */
@@ -180,8 +175,8 @@ public final class CachedFooter implements FileLayout {
 
   /** The chunk in which {@code [offset, offset + length)} lies, or null. */
   ChunkRequest chunkAround(long offset, int length) {
-    Map.Entry<Long, ChunkRequest> before = chunks.floorEntry(offset);
-    return before != null && offset + length <= before.getValue().end() ? before.getValue() : null;
+    ChunkRequest chunk = index.chunkAt(offset);
+    return chunk != null && offset + length <= chunk.end() ? chunk : null;
   }
 
   /** Decimals stored as bytes and not compressed: Spark takes them from the dictionary's array. */
@@ -203,33 +198,19 @@ public final class CachedFooter implements FileLayout {
     return readAsArrays.contains(chunk.key());
   }
 
-  /**
-   * The dictionary page, bloom filter or run of page indexes in which {@code offset} lies: its
-   * offset and length, or null.
-   */
-  Map.Entry<Long, Integer> structureAround(long offset) {
-    Map.Entry<Long, Integer> before = structures.floorEntry(offset);
-    return before != null && offset < before.getKey() + before.getValue() ? before : null;
-  }
-
   @Override
   public ChunkRequest chunkAt(long offset) {
-    return chunkAround(offset, 1);
+    return index.chunkAt(offset);
   }
 
   @Override
   public Range structureAt(long offset) {
-    Map.Entry<Long, Integer> found = structureAround(offset);
-    return found == null ? null : new Range(found.getKey(), found.getValue());
+    return index.structureAt(offset);
   }
 
   @Override
   public long nextKnown(long offset) {
-    Long chunk = chunks.higherKey(offset);
-    Long other = structures.higherKey(offset);
-    long next = offset < footerStart ? footerStart : Long.MAX_VALUE;
-    next = chunk == null ? next : Math.min(next, chunk);
-    return other == null ? next : Math.min(next, other);
+    return index.nextKnown(offset, footerStart);
   }
 
   @Override
@@ -237,16 +218,15 @@ public final class CachedFooter implements FileLayout {
     return footerStart;
   }
 
-  /** Behind all that a footer tells of, since it does not tell where it begins itself. */
+  /**
+   * Behind all that a footer tells of, since it does not tell where it begins itself; also behind
+   * chunks that are not for the cache.
+   */
   private long endOfKnown() {
-    long end = 0;
-    for (BlockMetaData rowGroup : metadata.getBlocks()) {
-      for (ColumnChunkMetaData chunk : rowGroup.getColumns()) {
-        end = Math.max(end, chunk.getStartingPos() + chunk.getTotalSize());
-      }
-    }
-    Map.Entry<Long, Integer> last = structures.lastEntry();
-    return last == null ? end : Math.max(end, last.getKey() + last.getValue());
+    return metadata.getBlocks().stream()
+        .flatMap(rowGroup -> rowGroup.getColumns().stream())
+        .mapToLong(chunk -> chunk.getStartingPos() + chunk.getTotalSize())
+        .reduce(index.end(), Math::max);
   }
 
   @Override
@@ -256,7 +236,7 @@ public final class CachedFooter implements FileLayout {
     List<BlockMetaData> rowGroups = metadata.getBlocks();
     long[] starts = rowGroups.stream().mapToLong(BlockMetaData::getStartingPos).toArray();
     int[] chunkBytes = new int[Math.multiplyExact(rowGroups.size(), columns.size())];
-    for (ChunkRequest chunk : chunks.values()) {
+    for (ChunkRequest chunk : index.chunks()) {
       chunkBytes[chunk.key().rowGroup() * columns.size() + chunk.key().column()] = chunk.length();
     }
     return new KnownFile(identity, columns, starts, chunkBytes);

@@ -234,13 +234,13 @@ public final class CachedParquetStream extends ParquetFileStream {
   private boolean windowAtPosition() throws IOException {
     long in = position - windowStart;
     if (in < 0 || in >= window.limit()) {
-      Map.Entry<Long, Integer> structure = footer.structureAround(position);
+      Range structure = footer.structureAt(position);
       if (structure == null) {
         return false;
       }
-      windowStart = structure.getKey();
-      int length = structure.getValue();
-      window = ByteBuffer.wrap(footers.structure(id, windowStart, () -> structure(length)));
+      windowStart = structure.offset();
+      window =
+          ByteBuffer.wrap(footers.structure(id, windowStart, () -> structure(structure.length())));
       in = position - windowStart;
     }
     window.position((int) in);
