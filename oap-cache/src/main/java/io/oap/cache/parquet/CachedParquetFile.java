@@ -16,7 +16,6 @@ import java.util.function.Supplier;
 import org.apache.parquet.ParquetReadOptions;
 import org.apache.parquet.hadoop.metadata.BlockMetaData;
 import org.apache.parquet.hadoop.metadata.ParquetMetadata;
-import org.apache.parquet.io.InputFile;
 import org.apache.parquet.io.SeekableInputStream;
 
 /**
@@ -65,11 +64,6 @@ public final class CachedParquetFile {
   /** Which version of the file this is. */
   public FileIdentity identity() {
     return source.identity();
-  }
-
-  /** What Parquet's reader wants to know of the file; it gets the bytes from a stream of ours. */
-  InputFile inputFile() {
-    return ParquetLayout.inputFile(identity());
   }
 
   /**

@@ -214,7 +214,7 @@ class CachedParquetLayoutTest {
     ParquetFileRange all = new ParquetFileRange(rowGroup.getStartingPos(), length);
     byte[] expected = new byte[length];
     try (SeekableInputStream stream = file.newStream();
-        SeekableInputStream plain = file.inputFile().newStream()) {
+        SeekableInputStream plain = file.newStreamOfFile()) {
       plain.seek(rowGroup.getStartingPos());
       plain.readFully(expected);
       stream.readVectored(List.of(all), HeapByteBufferAllocator.getInstance());

@@ -107,7 +107,7 @@ final class ReadingFixture implements AutoCloseable {
     try {
       ParquetFileReader reader =
           new ParquetFileReader(
-              cached.inputFile(),
+              ParquetLayout.inputFile(cached.identity()),
               new ParquetMetadata(
                   cached.footer().getFileMetaData(), rowGroups(cached, 0, Long.MAX_VALUE)),
               options(settings),
