@@ -1,8 +1,22 @@
 # Finds or installs Spark, builds the project and starts jobs. Source it with OAP_ROOT set to the
 # checkout; the functions say what they need.
 
-readonly SPARK_VERSION=4.1.1
-readonly SPARK_LINE=4.1
+# The line of Spark that a script is about: 4.1, or what OAP_SPARK_LINE says.
+readonly SPARK_LINE=${OAP_SPARK_LINE:-4.1}
+case "$SPARK_LINE" in
+  4.1)
+    readonly SPARK_VERSION=4.1.1 MAVEN_TARGET=target
+    readonly MAVEN_PROFILE=()
+    ;;
+  4.2)
+    readonly SPARK_VERSION=4.2.0 MAVEN_TARGET=target/spark-4.2
+    readonly MAVEN_PROFILE=(-Pspark-4.2)
+    ;;
+  *)
+    echo "OAP_SPARK_LINE is 4.1 or 4.2, not '$SPARK_LINE'." >&2
+    exit 2
+    ;;
+esac
 
 # Sets and exports SPARK_HOME: the one that is set when its version fits, else Spark from PyPI,
 # installed once into the checkout.
@@ -41,7 +55,8 @@ install_spark() {
 
 # Builds all modules into their target folders, unless no source is newer than the last build.
 build_oap() {
-  local stamp="$OAP_ROOT/.cache/built" sources=("$OAP_ROOT"/pom.xml "$OAP_ROOT"/*/pom.xml)
+  local stamp sources=("$OAP_ROOT"/pom.xml "$OAP_ROOT"/*/pom.xml)
+  stamp="$OAP_ROOT/.cache/built${MAVEN_PROFILE[*]}"
   sources+=("$OAP_ROOT"/*/src)
   if [[ -d "$OAP_ROOT/native" ]]; then
     sources+=("$OAP_ROOT/native")
@@ -55,14 +70,14 @@ build_oap() {
   mkdir -p "$OAP_ROOT/.cache"
   # The time before the build: what changes while it runs is built the next time.
   touch "$stamp.begun"
-  (cd "$OAP_ROOT" && mvn -q -B -DskipTests package) && mv "$stamp.begun" "$stamp"
+  (cd "$OAP_ROOT" && mvn -q -B "${MAVEN_PROFILE[@]}" -DskipTests package) && mv "$stamp.begun" "$stamp"
 }
 
 # The jar that users add to their Spark.
-oap_jar() { newest_jar "$OAP_ROOT/oap-spark/target/oap-spark-${SPARK_LINE}_2.13-"; }
+oap_jar() { newest_jar "$OAP_ROOT/oap-spark/$MAVEN_TARGET/oap-spark-${SPARK_LINE}_2.13-"; }
 
 # The jar of the TPC-DS jobs.
-tpcds_jar() { newest_jar "$OAP_ROOT/tpcds/target/tpcds-"; }
+tpcds_jar() { newest_jar "$OAP_ROOT/tpcds/$MAVEN_TARGET/tpcds-"; }
 
 newest_jar() {
   local jar newest=""

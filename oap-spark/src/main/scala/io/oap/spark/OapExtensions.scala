@@ -1,8 +1,10 @@
 package io.oap.spark
 
+import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.SparkSessionExtensions
+import org.slf4j.LoggerFactory
 
-import io.oap.spark.internals.{ConfigKeys, SparkInternals}
+import io.oap.spark.internals.{ConfigKeys, SparkInternals, SparkVersion}
 import io.oap.spark.optimizer.{CacheHint, SubqueryPruning, UseColumnCache}
 import io.oap.spark.sql.{CacheSelectParser, SystemCatalog, SystemRows}
 
@@ -19,6 +21,8 @@ import io.oap.spark.sql.{CacheSelectParser, SystemCatalog, SystemRows}
  * }}}
  * When the plan is physical, [[SubqueryPruning]] adds runtime filters of its own.
  *
+ * In another line of Spark than the jar was compiled for nothing is added, and the log says so.
+ *
  * A value that is not allowed fails the start of the application, as one of Spark's own keys does:
  * it is a typing error that nobody would find in a log.
  *
@@ -26,7 +30,13 @@ import io.oap.spark.sql.{CacheSelectParser, SystemCatalog, SystemRows}
  * earlier other rules would ask a V2 relation for statistics that it has only once it is a scan.
  */
 class OapExtensions extends (SparkSessionExtensions => Unit) {
-  override def apply(extensions: SparkSessionExtensions): Unit = {
+  override def apply(extensions: SparkSessionExtensions): Unit =
+    OapExtensions.mismatch(SPARK_VERSION) match {
+      case Some(why) => LoggerFactory.getLogger(classOf[OapExtensions]).warn(why)
+      case None => add(extensions)
+    }
+
+  private def add(extensions: SparkSessionExtensions): Unit = {
     ConfigKeys.register()
     SparkInternals.activeContext().foreach { context =>
       val conf = SparkInternals.confOf(context)
@@ -42,4 +52,15 @@ class OapExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPreCBORule(_ => SystemRows)
     extensions.injectColumnar(_ => SubqueryPruning.Columnar)
   }
+}
+
+private[spark] object OapExtensions {
+
+  /** Why this jar cannot be used with a version of Spark; none where it can. */
+  def mismatch(version: String): Option[String] =
+    if (version.startsWith(SparkVersion.LINE + ".")) None
+    else
+      Some(
+        s"The jar of OAP is for Spark ${SparkVersion.LINE}, and this is Spark $version: queries run " +
+          "without the cache. There is a jar for each line of Spark; its name says which.")
 }

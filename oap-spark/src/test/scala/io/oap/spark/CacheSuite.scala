@@ -9,12 +9,11 @@ import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
-import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.oap.cache.stats.CacheCounters
-import io.oap.spark.scan.CachedParquetScan
+import io.oap.spark.scan.{CachedParquetScan, CachedScanExec}
 
 /**
  * A suite with one Spark session that has the extension. "Spark alone" is the same session with
@@ -178,9 +177,7 @@ abstract class CacheSuite extends AnyFunSuite with BeforeAndAfterAll with Adapti
 
   /** The cached scans of a plan, subqueries included. */
   protected def cachedScans(plan: SparkPlan): Seq[CachedParquetScan] =
-    collectWithSubqueries(plan) { case BatchScanExec(_, scan: CachedParquetScan, _, _, _, _) =>
-      scan
-    }
+    collectWithSubqueries(plan) { case CachedScanExec(_, scan) => scan }
 
   /** Runs a query and returns the plan it ended with. */
   protected def executed(query: DataFrame): SparkPlan = {

@@ -7,9 +7,8 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.scheduler.SchedulingMode
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
-import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
-import io.oap.spark.scan.CachedParquetScan
+import io.oap.spark.scan.CachedScanExec
 
 /**
  * Nine users at once, each with a session and a FAIR scheduler pool of his own; one of them has the
@@ -49,7 +48,7 @@ class SessionsSuite extends CacheSuite {
 
     /** A metric of each cached scan. */
     def ofCached(metric: String): Seq[Long] = collectWithSubqueries(plan) {
-      case scan @ BatchScanExec(_, _: CachedParquetScan, _, _, _, _) => scan.metrics(metric).value
+      case CachedScanExec(scan, _) => scan.metrics(metric).value
     }
   }
 

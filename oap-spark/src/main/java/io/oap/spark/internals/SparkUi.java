@@ -124,14 +124,7 @@ public final class SparkUi {
     @Override
     public Seq<Node> render(HttpServletRequest request) {
       String base = UIUtils.prependBaseUri(request, tab.basePath(), "");
-      return UIUtils.headerSparkPage(
-          request,
-          page.title(),
-          () -> page.content(request, base),
-          tab,
-          Option.empty(),
-          false,
-          false);
+      return SparkVersion.page(request, page.title(), () -> page.content(request, base), tab);
     }
   }
 

@@ -13,7 +13,6 @@ import org.apache.spark.sql.catalyst.expressions.{
   Nondeterministic,
   SubqueryExpression
 }
-import org.apache.spark.sql.catalyst.optimizer.MergeScalarSubqueries
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources._
@@ -25,7 +24,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.oap.common.OapConfig
 import io.oap.spark.directory.Cluster
-import io.oap.spark.internals.{ConfigKeys, SparkInternals}
+import io.oap.spark.internals.{ConfigKeys, SparkInternals, SparkVersion}
 import io.oap.spark.scan.{CachedParquetTable, CatalogPartitions, V1Statistics}
 import io.oap.spark.table.{
   PinnedColumns,
@@ -46,7 +45,7 @@ import io.oap.spark.table.{
  * there: see [[TableSelector]]. The rest of the plan stays as it is.
  *
  * Spark optimizes a subquery before the plan it stands in, and later merges scalar subqueries over
- * the same relation into one (`MergeScalarSubqueries`). V2 scans with different columns would not
+ * the same relation into one ([[SparkVersion.mergeSubqueries]]). V2 scans with different columns would not
  * merge. Therefore a subquery without joins is left alone in its own run and turned together with
  * the plan around it, after the merge. One with joins is turned in its own run, because Spark
  * plans dynamic pruning there; but a correlated one becomes a part of the plan around it, whose
@@ -64,7 +63,7 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
     case delete: DeleteFromTable => delete
     case subquery: Subquery if subquery.correlated || !subquery.exists(JoinKeys.joins) => subquery
     case subquery: Subquery => withCachedSubqueries(cached(subquery))
-    case _ => withCachedSubqueries(cached(MergeScalarSubqueries(plan)))
+    case _ => withCachedSubqueries(cached(SparkVersion.mergeSubqueries(plan)))
   }
 
   private def isEnabled: Boolean =

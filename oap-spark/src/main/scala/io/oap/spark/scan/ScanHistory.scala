@@ -3,9 +3,9 @@ package io.oap.spark.scan
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
+import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
-import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 
 import io.oap.spark.internals.SparkInternals
@@ -25,14 +25,22 @@ private[spark] final class ScanHistory(post: ScanEnded => Unit) extends SparkLis
 
 private[spark] object ScanHistory extends AdaptiveSparkPlanHelper {
 
+  private def labelOf(table: Table): String = table match {
+    case cached: CachedParquetTable => cached.label
+    case other => other.name
+  }
+
   private def scansOf(execution: Long, ended: Long, query: QueryExecution): Seq[ScanEnded] =
     collectWithSubqueries(query.executedPlan) {
-      case scan @ BatchScanExec(_, cached: CachedParquetScan, _, _, table: CachedParquetTable, _) =>
+      case CachedScanExec(scan, cached) =>
         new ScanEnded(new ScanReport(
           execution,
           ended,
-          table.label,
+          labelOf(scan.table),
           cached.readSchema().fieldNames.toSeq.asJava,
-          scan.metrics.map { case (name, metric) => name -> Long.box(metric.value) }.asJava))
+          scan.metrics.map { case (name, metric) =>
+            name -> Long.box(metric.value)
+          }.asJava
+        ))
     }
 }

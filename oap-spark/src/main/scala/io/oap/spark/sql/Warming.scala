@@ -6,11 +6,12 @@ import org.apache.spark.sql.catalyst.expressions.SubqueryExpression
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, OneRowRelation}
 import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.execution.QueryExecution
-import org.apache.spark.sql.execution.datasources.v2.{DataSourceRDD, DataSourceV2ScanRelation}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.types.{LongType, StringType}
 
 import io.oap.cache.stats.MissCause
+import io.oap.spark.internals.SparkVersion
 import io.oap.spark.read.{CachedParquetReaderFactory, ChunkSum, Warmed}
 import io.oap.spark.scan.CachedParquetScan
 
@@ -86,7 +87,11 @@ private object Warming {
    */
   def cachedScans(table: String, plan: LogicalPlan): Seq[CachedParquetScan] =
     plan.collectLeaves().flatMap {
-      case DataSourceV2ScanRelation(_, scan: CachedParquetScan, _, _, _) => Some(scan)
+      case relation: DataSourceV2ScanRelation =>
+        relation.scan match {
+          case scan: CachedParquetScan => Some(scan)
+          case _ => throw StatusException.notCached(table)
+        }
       case _: LocalRelation | _: OneRowRelation => None
       case _ => throw StatusException.notCached(table)
     }
@@ -96,12 +101,12 @@ private object Warming {
       partitions: Seq[InputPartition],
       readers: CachedParquetReaderFactory,
       patience: Int): Seq[Warmed] = {
-    val rdd: RDD[(Int, Warmed)] = new DataSourceRDD(
+    val rows = SparkVersion.rows(
       session.sparkContext,
-      partitions.map(Seq(_)),
-      readers.warming(patience > 0).get,
-      false,
-      Map.empty).mapPartitionsWithIndex((index, rows) => rows.map(row => index -> Warmed.of(row)))
+      partitions,
+      readers.warming(patience > 0).get)
+    val rdd: RDD[(Int, Warmed)] =
+      rows.mapPartitionsWithIndex((index, rows) => rows.map(row => index -> Warmed.of(row)))
     val (elsewhere, done) = rdd.collect().toSeq.partition(_._2.isElsewhere)
     val left = elsewhere.map { case (index, _) => partitions(index) }
     done.map(_._2) ++ (if (left.isEmpty) Nil else load(session, left, readers, patience - 1))

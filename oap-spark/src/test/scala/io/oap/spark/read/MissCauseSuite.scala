@@ -3,12 +3,11 @@ package io.oap.spark.read
 import java.nio.file.{Files, Path, StandardCopyOption}
 
 import org.apache.spark.sql.{DataFrame, Row}
-import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.scalatest.concurrent.Eventually._
 import org.scalatest.time.SpanSugar._
 
 import io.oap.spark.{CacheControl, CacheSuite}
-import io.oap.spark.scan.CachedParquetScan
+import io.oap.spark.scan.CachedScanExec
 
 /** What a scan says of the reasons for its misses, in its metrics and in `oap.system.scans`. */
 class MissCauseSuite extends CacheSuite {
@@ -31,7 +30,7 @@ class MissCauseSuite extends CacheSuite {
   /** How many chunks the scan of a query missed or bypassed, by cause, zeros left out. */
   private def causes(query: DataFrame): Map[String, Long] = {
     val scan = collectFirst(executed(query)) {
-      case s @ BatchScanExec(_, _: CachedParquetScan, _, _, _, _) => s
+      case CachedScanExec(s, _) => s
     }.get
     val values = scan.metrics.map { case (name, metric) => name -> metric.value }
     val some = values.filter { case (name, value) =>

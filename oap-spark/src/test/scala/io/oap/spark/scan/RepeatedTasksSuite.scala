@@ -2,7 +2,6 @@ package io.oap.spark.scan
 
 import org.apache.spark.{SparkContext, SparkEnv}
 import org.apache.spark.sql.{DataFrame, Row}
-import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.functions.{broadcast, col}
 
 import io.oap.spark.ExecutorsSuite
@@ -75,8 +74,7 @@ class RepeatedTasksSuite extends ExecutorsSuite(1) {
   /** Columns that the scan of the fact table offers for runtime filtering. */
   private def offered(query: DataFrame): Seq[String] =
     collect(query.queryExecution.sparkPlan) {
-      case BatchScanExec(_, scan: CachedParquetScan, _, _, _, _)
-          if scan.readSchema().fieldNames.contains("k") =>
+      case CachedScanExec(_, scan) if scan.readSchema().fieldNames.contains("k") =>
         scan.filterAttributes().map(_.fieldNames.head).toSeq
     }.flatten
 
