@@ -3,6 +3,7 @@ package io.oap.spark
 import org.apache.spark.SPARK_VERSION
 import org.scalatest.funsuite.AnyFunSuite
 
+/** Which versions of Spark a jar adds anything to. */
 class OapExtensionsSuite extends AnyFunSuite {
 
   test("the line of Spark that the jar was compiled for is served, another one is not") {
