@@ -1,4 +1,4 @@
-"""The cluster: Spark's own standalone master and workers, with or without HDFS beside them.
+"""The cluster: Spark's own standalone master and workers, with or without HDFS or S3 beside them.
 
 Everything lies in .cache/cluster of the checkout: state.json says what runs, conf/ is what
 applications are started with, logs/ stays after the end until the next start.
@@ -18,6 +18,7 @@ from pathlib import Path
 import hdfs
 import hosts
 import processes
+import s3
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HOME = ROOT / ".cache" / "cluster"
@@ -109,7 +110,8 @@ class Cluster:
         shutil.rmtree(HOME, ignore_errors=True)
         for folder in (CONF, LOGS):
             folder.mkdir(parents=True)
-        made = Cluster({"settings": settings, "workers": [], "next": 1, "master": None, "hdfs": None})
+        made = Cluster({"settings": settings, "workers": [], "next": 1, "master": None, "hdfs": None,
+                        "s3": None})
         if not made.hosts.is_isolated:
             for option, port in (("--port", settings["port"]), ("--port + 1003", made.ui_port())):
                 _require_free(port, option)
@@ -129,6 +131,8 @@ class Cluster:
         self.save()
         if self.settings["hdfs"]:
             self.state["hdfs"] = hdfs.start_name_node(self)
+        if self.settings["s3"]:
+            self.state["s3"] = s3.start(self)
         self._write_conf()
         self.save()
 
@@ -160,6 +164,8 @@ class Cluster:
             # Data nodes on the loopback all register with one address; their names differ.
             lines["spark.hadoop.dfs.client.use.datanode.hostname"] = "true"
             lines["spark.hadoop.dfs.replication"] = hdfs.copies(self)
+        if self.state["s3"]:
+            lines.update(s3.spark_settings(self.state["s3"]))
         text = "".join(f"{key} {value}\n" for key, value in lines.items())
         (CONF / "spark-defaults.conf").write_text(text, encoding="utf-8")
 
@@ -203,12 +209,14 @@ class Cluster:
     def _missing(self):
         try:
             alive = {one["host"] for one in self.master_state()["workers"] if one["state"] == "ALIVE"}
-        except OSError:
+        except (OSError, ValueError):
+            # Not JSON: a server that is not ready yet.
             return "answer from the master"
         for one in self.workers:
             if one["host"] not in alive:
                 return f"registration of {one['name']}"
-        return hdfs.missing(self) if self.state["hdfs"] else None
+        missing = hdfs.missing(self) if self.state["hdfs"] else None
+        return missing or (s3.missing(self) if self.state["s3"] else None)
 
     # -- looking
 
@@ -264,6 +272,8 @@ class Cluster:
             daemons += [one["process"], one["data_node"]]
         if self.state["hdfs"]:
             daemons.append(self.state["hdfs"]["process"])
+        if self.state["s3"]:
+            daemons += self.state["s3"]["processes"]
         daemons.append(self.state["master"])
         left = processes.end([one for one in daemons if one]) + processes.end(executors)
         if left:

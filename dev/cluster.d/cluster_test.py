@@ -18,17 +18,17 @@ import processes
 from cluster import memory_in_mib
 
 
-def fake_cluster(hdfs=None, executors_per_worker=1):
+def fake_cluster(hdfs=None, executors_per_worker=1, s3=None):
     settings = {"pool_size": "512m", "executor_cores": 4}
     settings["executors_per_worker"] = executors_per_worker
     return SimpleNamespace(
-        settings=settings, state={"hdfs": hdfs}, workers=[1, 2, 3], hosts=hosts.Loopback(),
+        settings=settings, state={"hdfs": hdfs, "s3": s3}, workers=[1, 2, 3], hosts=hosts.Loopback(),
         home=Path("home"))
 
 
-def told(*words, hdfs=None, executors_per_worker=1):
+def told(*words, hdfs=None, executors_per_worker=1, s3=None):
     asked = main.parse(list(words))
-    return measurements.job_options(asked, fake_cluster(hdfs, executors_per_worker), Path("root"))
+    return measurements.job_options(asked, fake_cluster(hdfs, executors_per_worker, s3), Path("root"))
 
 
 class Options(unittest.TestCase):
@@ -95,11 +95,17 @@ class Options(unittest.TestCase):
                 told(command, executors_per_worker=2)
             self.assertIn("--executors-per-worker 1", ended.exception.code)
 
-    def test_hdfs_must_be_there(self):
-        self.assertEqual(told("queries", "--hdfs", hdfs={"url": "hdfs://h:1"})["hdfs"], "hdfs://h:1")
-        self.assertEqual(told("queries", hdfs={"url": "hdfs://h:1"})["hdfs"], "")
-        with self.assertRaises(SystemExit):
-            told("queries", "--hdfs")
+    def test_store_must_be_there(self):
+        known = {"hdfs": {"url": "hdfs://h:1"}, "s3": {"url": "s3a://b"}}
+        self.assertEqual(told("queries", "--hdfs", **known)["store"], "hdfs://h:1")
+        self.assertEqual(told("queries", "--s3", **known)["store"], "s3a://b")
+        self.assertEqual(told("queries", **known)["store"], "")
+        for words in (["--hdfs"], ["--s3"]):
+            with self.assertRaises(SystemExit):
+                told("queries", *words)
+        for words in (["--hdfs", "--s3"], ["--s3", "--storage", "hdd"]):
+            with self.assertRaises(SystemExit):
+                told("queries", *words, **known)
 
     def test_arguments_of_spark_submit_are_left_alone(self):
         asked = main.parse(["submit", "--class", "x.Y", "--workers", "z"])

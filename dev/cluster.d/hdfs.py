@@ -3,15 +3,12 @@
 Spark brings only the client of Hadoop; the servers of the same version come from Maven Central.
 """
 
-import shutil
 import subprocess
 import sys
-from pathlib import Path
 
+import maven
 import processes
 
-HERE = Path(__file__).resolve().parent
-DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
 SERVERS = "org.apache.hadoop.hdfs.server"
 # Above the port of Spark's master. Data nodes on the loopback need different ports: all register
 # with the address that the name node sees, 127.0.0.1.
@@ -30,7 +27,7 @@ def start_name_node(cluster):
     host, port = cluster.hosts.driver, cluster.settings["port"]
     made = {
         "url": f"hdfs://{host}:{port + RPC_FROM_PORT}",
-        "class_path": _class_path(cluster),
+        "class_path": maven.class_path(cluster, "hdfs"),
     }
     settings = {
         "dfs.namenode.rpc-address": f"{host}:{port + RPC_FROM_PORT}",
@@ -90,26 +87,6 @@ def missing(cluster):
         return "name node that is ready"
     wanted, there = len(cluster.workers), nodes[0]["NumLiveDataNodes"]
     return f"data node {there + 1} of {wanted}" if there < wanted else None
-
-
-def _class_path(cluster):
-    for jar in (cluster.spark_home / "jars").glob("hadoop-client-api-*.jar"):
-        version = jar.stem.removeprefix("hadoop-client-api-")
-    listed = cluster.home.parent / f"hdfs-{version}.classpath"
-    if not listed.exists() or not all(map(_exists, listed.read_text(encoding="utf-8").split(":"))):
-        if not shutil.which("mvn"):
-            sys.exit("missing: mvn: Debian package maven")
-        print(f"fetching HDFS {version} ...", file=sys.stderr)
-        made = listed.with_suffix(".new")
-        words = ["mvn", "-q", "-B", "-f", str(HERE / "hdfs.pom.xml")]
-        words += [f"{DEPENDENCY_PLUGIN}:build-classpath", f"-Dhadoop.version={version}"]
-        subprocess.run([*words, f"-Dmdep.outputFile={made}", "-Dmdep.pathSeparator=:"], check=True)
-        made.rename(listed)
-    return listed.read_text(encoding="utf-8").strip()
-
-
-def _exists(name):
-    return Path(name.strip()).exists()
 
 
 def _write_conf(cluster, name, url, settings):

@@ -66,6 +66,9 @@ def _start_options(start):
     add("--pool-size", type=size, default="512m", metavar="SIZE",
         help="pool of each executor, unless the application says otherwise (default 512m)")
     add("--hdfs", action="store_true", help="also HDFS: a NameNode, and a DataNode on each worker's host")
+    add("--s3", action="store_true", help="also a server on the driver's host that speaks S3 (S3Proxy)")
+    add("--s3-latency", type=number(0, 10000), default=20, metavar="MS",
+        help="how much later each of its answers begins (default 20)")
     add("--netns", action="store_true",
         help="hosts are network namespaces with names of their own (root, iproute2)")
     add("--port", type=number(1024, 60000), default=7077, metavar="N",
@@ -99,6 +102,8 @@ def print_status(found):
     print(f"master   {found.url()}, web page http://{found.hosts.driver}:{found.ui_port()}")
     if found.state["hdfs"]:
         print(f"hdfs     {found.state['hdfs']['url']}")
+    if found.state["s3"]:
+        print(f"s3       {found.state['s3']['url']} at {found.state['s3']['endpoint']}")
     registered = {one["host"]: one for one in master["workers"] if one["state"] == "ALIVE"}
     for one in found.workers:
         known = registered.get(one["host"])

@@ -47,7 +47,7 @@ def add_parsers(command):
 def _add_options(parser, name):
     add = parser.add_argument
     if name in OWN_DATA:
-        parser.set_defaults(data=None, scale=1.0, queries=[], storage="local", hdfs=False)
+        parser.set_defaults(data=None, scale=1.0, queries=[], storage="local", hdfs=False, s3=False)
     else:
         _add_data_options(add)
     add("--pool-size", type=size, metavar="SIZE",
@@ -86,6 +86,7 @@ def _add_data_options(add):
         help="how fast files are read, as for dev/quickstart (default local)")
     add("--hdfs", action="store_true",
         help="read the data from the cluster's HDFS, into which it is copied first")
+    add("--s3", action="store_true", help="read the data from the cluster's S3 server in that way")
 
 
 def _default_pool(name):
@@ -111,6 +112,18 @@ def _placements(known):
     return parse
 
 
+def _store(asked, cluster):
+    """What the state keeps of the store that data is read from; None for the machine's own files."""
+    names = [name for name in ("hdfs", "s3") if getattr(asked, name)]
+    if not names:
+        return None
+    if len(names) > 1 or asked.storage != "local":
+        sys.exit("--hdfs, --s3 and --storage exclude each other")
+    if not cluster.state[names[0]]:
+        sys.exit(f"the cluster has no {names[0].upper()}; dev/cluster start --{names[0]} starts one with it")
+    return cluster.state[names[0]]
+
+
 def job_options(asked, cluster, root):
     """What the job is told, see ClusterOptions.scala."""
     name, settings = asked.command, cluster.settings
@@ -122,11 +135,7 @@ def job_options(asked, cluster, root):
     if not pool and not share:
         share = SHARES.get(name)
         pool = None if share else settings["pool_size"]
-    hdfs = cluster.state["hdfs"]
-    if asked.hdfs and not hdfs:
-        sys.exit("the cluster has no HDFS; dev/cluster start --hdfs starts one with it")
-    if asked.hdfs and asked.storage != "local":
-        sys.exit("--hdfs and --storage exclude each other")
+    store = _store(asked, cluster)
     seed = getattr(asked, "seed", None)
     return {
         "command": name,
@@ -134,7 +143,7 @@ def job_options(asked, cluster, root):
         "scale": asked.scale,
         "queries": asked.queries,
         "storage": asked.storage,
-        "hdfs": hdfs["url"] if asked.hdfs else "",
+        "store": store["url"] if store else "",
         "rounds": getattr(asked, "rounds", 0),
         "placements": getattr(asked, "placement", ["off", "auto"]),
         "pool": pool or "",

@@ -34,9 +34,9 @@ final class Application(options: ClusterOptions, settings: Map[String, String])
     val progress = Progress.ofTerminal()
     data.complete(sparkAlone, tables, partitioned = false, progress)
     progress.clear()
-    val copy = new HdfsCopy(options.hdfs, context.hadoopConfiguration)
+    val copy = new StoreCopy(options.store, context.hadoopConfiguration)
     for (session <- Seq(sparkAlone, oap)) {
-      if (options.hdfs.isEmpty) data.register(session, tables, partitioned = false, storage)
+      if (options.store.isEmpty) data.register(session, tables, partitioned = false, storage)
       else data.register(session, tables, partitioned = false, copy.of(_))
     }
   }

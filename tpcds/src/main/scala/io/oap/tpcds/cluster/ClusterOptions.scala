@@ -10,7 +10,7 @@ import io.oap.tpcds.Json
  * @param scale TPC-DS scale factor
  * @param queries in the order in which a round runs them
  * @param storage name of a storage class
- * @param hdfs URL of the file system that the data is to be copied to and read from; empty: none
+ * @param store URL of the file system that the data is to be copied to and read from; empty: none
  * @param rounds how often all queries run
  * @param placements values of spark.oap.placement that are compared, and [[io.oap.tpcds.result.Round.SparkAlone]]
  * @param pool capacity of each pool in Spark's notation; empty: it is measured what the queries
@@ -29,7 +29,7 @@ final case class ClusterOptions(
     scale: Double,
     queries: Seq[String],
     storage: String,
-    hdfs: String,
+    store: String,
     rounds: Int,
     placements: Seq[String],
     pool: String,

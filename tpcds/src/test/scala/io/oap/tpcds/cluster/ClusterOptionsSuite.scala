@@ -6,7 +6,7 @@ import org.scalatest.funsuite.AnyFunSuite
 /** What dev/cluster tells the job. */
 class ClusterOptionsSuite extends AnyFunSuite {
   private val json = """{"command": "loss", "data": "/d", "scale": 0.5, "queries": ["q52", "q68"],
-    "storage": "hdd", "hdfs": "", "rounds": 4, "placements": ["spark", "auto"], "pool": "512m",
+    "storage": "hdd", "store": "", "rounds": 4, "placements": ["spark", "auto"], "pool": "512m",
     "poolShare": 0.0, "minutes": 0, "randomQueries": 9, "seed": 77, "executors": 3, "cores": 2,
     "control": ["dev/cluster"], "work": "/w"}"""
 
@@ -17,7 +17,7 @@ class ClusterOptionsSuite extends AnyFunSuite {
       scale = 0.5,
       queries = Seq("q52", "q68"),
       storage = "hdd",
-      hdfs = "",
+      store = "",
       rounds = 4,
       placements = Seq("spark", "auto"),
       pool = "512m",

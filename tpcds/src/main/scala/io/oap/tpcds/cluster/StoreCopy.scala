@@ -3,8 +3,8 @@ package io.oap.tpcds.cluster
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
-/** Copies of local folders in HDFS, made when they are first asked for. */
-final class HdfsCopy(url: String, configuration: Configuration) {
+/** Copies of local folders in HDFS or in an object store, made when they are first asked for. */
+final class StoreCopy(url: String, configuration: Configuration) {
 
   /** URL of the copy of a folder; it has this name only when it is complete. */
   def of(folder: Path): String = {
