@@ -65,6 +65,41 @@ public final class HadoopFileSource implements FileSource {
     return new Stream();
   }
 
+  /**
+   * Reads ranges of a file of a Hadoop file system, in whatever order or parallelism suits it.
+   *
+   * @param path what errors call the file
+   */
+  public static List<ByteBuffer> readVectored(
+      FSDataInputStream file, List<FileRanges.Range> ranges, String path) throws IOException {
+    List<FileRange> requests = new ArrayList<>(ranges.size());
+    ranges.forEach(
+        range -> requests.add(FileRange.createFileRange(range.offset(), range.length())));
+    file.readVectored(requests, ByteBuffer::allocate);
+    List<ByteBuffer> buffers = new ArrayList<>(ranges.size());
+    for (FileRange request : requests) {
+      buffers.add(await(request, path));
+    }
+    return buffers;
+  }
+
+  private static ByteBuffer await(FileRange request, String path) throws IOException {
+    ByteBuffer buffer;
+    try {
+      buffer = FutureIO.awaitFuture(request.getData(), READ_TIMEOUT_SECONDS, TimeUnit.SECONDS);
+    } catch (TimeoutException e) {
+      throw new IOException(
+          "No answer within %d s to a read of %s from %s"
+              .formatted(READ_TIMEOUT_SECONDS, request, path),
+          e);
+    }
+    if (buffer.remaining() != request.getLength()) {
+      throw new EOFException(
+          "Got %d bytes for %s of %s".formatted(buffer.remaining(), request, path));
+    }
+    return buffer;
+  }
+
   private void requireSameVersion() throws IOException {
     if (!identityOf(fs.getFileStatus(status.getPath())).equals(identity)) {
       throw new FileReplacedException(identity.path());
@@ -115,33 +150,9 @@ public final class HadoopFileSource implements FileSource {
 
     @Override
     public List<ByteBuffer> read(List<Range> ranges) throws IOException {
-      List<FileRange> requests = new ArrayList<>(ranges.size());
-      ranges.forEach(
-          range -> requests.add(FileRange.createFileRange(range.offset(), range.length())));
-      opened().readVectored(requests, ByteBuffer::allocate);
-      List<ByteBuffer> buffers = new ArrayList<>(ranges.size());
-      for (FileRange request : requests) {
-        buffers.add(await(request));
-      }
+      List<ByteBuffer> buffers = readVectored(opened(), ranges, identity.path());
       requireUnchanged();
       return buffers;
-    }
-
-    private ByteBuffer await(FileRange request) throws IOException {
-      ByteBuffer buffer;
-      try {
-        buffer = FutureIO.awaitFuture(request.getData(), READ_TIMEOUT_SECONDS, TimeUnit.SECONDS);
-      } catch (TimeoutException e) {
-        throw new IOException(
-            "No answer within %d s to a read of %s from %s"
-                .formatted(READ_TIMEOUT_SECONDS, request, identity.path()),
-            e);
-      }
-      if (buffer.remaining() != request.getLength()) {
-        throw new EOFException(
-            "Got %d bytes for %s of %s".formatted(buffer.remaining(), request, identity.path()));
-      }
-      return buffer;
     }
 
     @Override

@@ -20,6 +20,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import org.apache.parquet.column.ColumnDescriptor;
 import org.apache.parquet.column.Encoding;
+import org.apache.parquet.hadoop.ParquetFileWriter;
 import org.apache.parquet.hadoop.metadata.BlockMetaData;
 import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData;
 import org.apache.parquet.hadoop.metadata.ColumnPath;
@@ -62,6 +63,7 @@ public final class CachedFooter implements FileLayout {
       return;
     }
     this.rowGroupsForReading = new ArrayList<>(metadata.getBlocks().size());
+    index.addStructure(0, ParquetFileWriter.MAGIC.length);
     Map<ColumnPath, Integer> ordinals = leafOrdinals(metadata);
     for (int i = 0; i < metadata.getBlocks().size(); i++) {
       BlockMetaData rowGroup = metadata.getBlocks().get(i);

@@ -102,6 +102,21 @@ class ParquetLayoutTest {
     }
   }
 
+  /** Iceberg fetches small files so. */
+  @Test
+  void wholeFile_theSecondTime_isNotOpened() throws IOException {
+    byte[] expected = Files.readAllBytes(reading.file);
+    for (int round = 0; round < 2; round++) {
+      reading.fs.resetCounts();
+      ByteBuffer all = ByteBuffer.allocate(expected.length);
+      try (CachedFileStream stream = stream()) {
+        stream.readFully(0, all);
+      }
+      assertArrayEquals(expected, all.array());
+    }
+    assertEquals(0, reading.fs.opened.get());
+  }
+
   @Test
   void fileOfAnotherFormat_isReadAround() throws IOException {
     Files.write(reading.file, new byte[100_000]);
