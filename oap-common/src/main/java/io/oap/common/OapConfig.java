@@ -24,7 +24,14 @@ public final class OapConfig {
           "spark.oap.cache.enabled",
           true,
           Scope.SESSION,
-          "Whether queries of this session are planned to read Parquet through the column cache.");
+          "Whether queries of this session are planned to read files through the column cache.");
+
+  public static final ConfigEntry<List<String>> CACHE_FORMATS =
+      words(
+          "spark.oap.cache.formats",
+          List.of("parquet", "iceberg"),
+          "Which kinds of tables are read through the column cache. parquet: tables that Spark reads "
+              + "as Parquet. iceberg: tables of Iceberg, their data and delete files in Parquet.");
 
   public static final ConfigEntry<List<String>> CACHE_TABLES_INCLUDE =
       tables(
@@ -174,6 +181,7 @@ public final class OapConfig {
   public static final List<ConfigEntry<?>> ALL =
       List.of(
           CACHE_ENABLED,
+          CACHE_FORMATS,
           CACHE_TABLES_INCLUDE,
           CACHE_TABLES_EXCLUDE,
           CACHE_TABLES_QUOTAS,
@@ -286,6 +294,25 @@ public final class OapConfig {
             throw new IllegalArgumentException(text);
           }
           return word;
+        });
+  }
+
+  /** Some of a few words; all of them are the default. */
+  private static ConfigEntry<List<String>> words(String key, List<String> words, String meaning) {
+    return new ConfigEntry<>(
+        key,
+        "list of words",
+        String.join(",", words),
+        "some of " + String.join(", ", words) + ", separated by commas, or nothing",
+        Scope.SESSION,
+        "0.1.0",
+        meaning,
+        text -> {
+          List<String> chosen = items(text.toLowerCase(Locale.ROOT)).toList();
+          if (!words.containsAll(chosen)) {
+            throw new IllegalArgumentException(text);
+          }
+          return chosen;
         });
   }
 

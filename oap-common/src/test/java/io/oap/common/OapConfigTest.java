@@ -57,6 +57,7 @@ class OapConfigTest {
   @Test
   void get_defaults_areTheseValues() {
     assertEquals(true, OapConfig.CACHE_ENABLED.get(key -> null));
+    assertEquals(List.of("parquet", "iceberg"), OapConfig.CACHE_FORMATS.get(key -> null));
     assertEquals(30_000, OapConfig.CACHE_LOAD_TIMEOUT.get(key -> null));
     assertEquals(64L << 20, OapConfig.CACHE_FOOTER_SIZE.get(key -> null));
     assertEquals(1L << 30, OapConfig.POOL_SIZE.get(key -> null));
@@ -116,6 +117,13 @@ class OapConfigTest {
   void share_percentOrSize_isPartOfThePool(String text, long bytes) {
     assertEquals(bytes, PoolShare.parse(" " + text + " ").of(1000));
     assertEquals(text, PoolShare.parse(text).toString());
+  }
+
+  @Test
+  void formats_someOfTheWords_areListed() {
+    assertEquals(List.of("iceberg"), get(OapConfig.CACHE_FORMATS, " ICEBERG,"));
+    assertEquals(List.of(), get(OapConfig.CACHE_FORMATS, ""));
+    assertRefused(OapConfig.CACHE_FORMATS, "parquet,csv");
   }
 
   @Test

@@ -22,11 +22,11 @@ import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetTable
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.oap.common.OapConfig
 import io.oap.spark.directory.Cluster
 import io.oap.spark.internals.{ConfigKeys, SparkInternals, SparkVersion}
 import io.oap.spark.scan.{CachedParquetTable, CatalogPartitions, V1Statistics}
 import io.oap.spark.table.{
+  CachedFormats,
   PinnedColumns,
   PinnedTables,
   QuotaRegistry,
@@ -66,8 +66,7 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
     case _ => withCachedSubqueries(cached(SparkVersion.mergeSubqueries(plan)))
   }
 
-  private def isEnabled: Boolean =
-    OapConfig.CACHE_ENABLED.get(key => conf.getConfString(key, null))
+  private def isEnabled: Boolean = CachedFormats.isServed(conf, CachedFormats.Parquet)
 
   private def cached(plan: LogicalPlan): LogicalPlan = {
     // Spark prunes the partitions of V1 catalog tables after this rule. Doing it now gives the
