@@ -4,6 +4,7 @@ import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.SparkSessionExtensions
 import org.slf4j.LoggerFactory
 
+import io.oap.spark.iceberg.CacheIcebergScans
 import io.oap.spark.internals.{ConfigKeys, SparkInternals, SparkVersion}
 import io.oap.spark.optimizer.{CacheHint, SubqueryPruning, UseColumnCache}
 import io.oap.spark.sql.{CacheSelectParser, SystemCatalog, SystemRows}
@@ -19,7 +20,8 @@ import io.oap.spark.sql.{CacheSelectParser, SystemCatalog, SystemRows}
  *   cost-based join reordering
  *   dynamic partition pruning                       join keys become runtime filters of the scan
  * }}}
- * When the plan is physical, [[SubqueryPruning]] adds runtime filters of its own.
+ * When the plan is physical, [[SubqueryPruning]] adds runtime filters of its own, and
+ * [[CacheIcebergScans]] has scans of Iceberg tables read through the cache.
  *
  * In another line of Spark than the jar was compiled for nothing is added, and the log says so.
  *
@@ -51,6 +53,8 @@ class OapExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPreCBORule(UseColumnCache(_))
     extensions.injectPreCBORule(_ => SystemRows)
     extensions.injectColumnar(_ => SubqueryPruning.Columnar)
+    extensions.injectQueryStagePrepRule(_ => CacheIcebergScans)
+    extensions.injectColumnar(_ => CacheIcebergScans.Columnar)
   }
 }
 

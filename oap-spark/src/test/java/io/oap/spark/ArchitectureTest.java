@@ -124,6 +124,20 @@ class ArchitectureTest {
         .check(OURS);
   }
 
+  /** Iceberg need not be there: what knows it is loaded only for a scan of an Iceberg table. */
+  @Test
+  void iceberg_isKnownToItsPackageOnly() {
+    noClasses()
+        .that()
+        .resideOutsideOfPackage("io.oap.spark.iceberg..")
+        .or()
+        .haveNameMatching("io\\.oap\\.spark\\.iceberg\\.CacheIcebergScans.*")
+        .should()
+        .dependOnClassesThat()
+        .resideInAPackage("org.apache.iceberg..")
+        .check(OURS);
+  }
+
   @Test
   void nothing_knowsTpcds() {
     noClasses().should().dependOnClassesThat().resideInAPackage("io.oap.tpcds..").check(OURS);

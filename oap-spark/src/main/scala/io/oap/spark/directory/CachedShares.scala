@@ -2,10 +2,6 @@ package io.oap.spark.directory
 
 import java.util.Locale
 
-import org.apache.hadoop.fs.FileStatus
-
-import io.oap.common.FileIdentity
-
 /**
  * What part of each column of some files the pools hold, by encoded bytes. Of a file of which
  * nothing was ever held only the length is known; its columns are taken to be as large, by its
@@ -16,11 +12,12 @@ private[spark] object CachedShares {
   /**
    * Computes the shares of some files, as the Directory knows them.
    *
+   * @param files placement key and length of each
    * @return the columns in their order, each with its share from 0 to 1; 0 for unknown ones
    */
   def of(
       directory: Directory,
-      files: Seq[FileStatus],
+      files: Seq[(Long, Long)],
       columns: Seq[String],
       isCaseSensitive: Boolean): Seq[(String, Double)] = {
     def folded(name: String) = if (isCaseSensitive) name else name.toLowerCase(Locale.ROOT)
@@ -37,12 +34,10 @@ private[spark] object CachedShares {
         }
       }
     }
-    val known = files.filter { file =>
-      val key =
-        FileIdentity.placementKey(file.getPath.toString, file.getLen, file.getModificationTime)
+    val known = files.filter { case (key, _) =>
       directory.look(key)((chunks, slots, _) => add(chunks, slots)).isDefined
     }
-    val (length, knownLength) = (files.map(_.getLen).sum, known.map(_.getLen).sum)
+    val (length, knownLength) = (files.map(_._2).sum, known.map(_._2).sum)
     columns.zipWithIndex.map { case (name, place) =>
       val ofKnown = if (all(place) == 0) 0.0 else held(place).toDouble / all(place)
       name -> (if (length == 0) 0.0 else ofKnown * knownLength / length)

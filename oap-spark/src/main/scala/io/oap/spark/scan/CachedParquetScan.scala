@@ -1,5 +1,6 @@
 package io.oap.spark.scan
 
+import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.sql.catalyst.expressions.{Attribute, EqualNullSafe, EqualTo, Expression}
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference}
@@ -21,7 +22,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sources.{And, Filter, In, Not, Or}
 import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
 
-import io.oap.common.OapConfig
+import io.oap.common.{FileIdentity, OapConfig}
 import io.oap.spark.directory.Cluster
 import io.oap.spark.filter.{RowFilter, SentFilters}
 import io.oap.spark.internals.SparkInternals
@@ -237,9 +238,15 @@ final class CachedParquetScan(
   override def supportedCustomMetrics(): Array[CustomMetric] = ScanMetrics.all
 
   private lazy val shares = new ScanShares(
-    this,
-    shownFiles.listFiles(partitionFilters, dataFilters).flatMap(_.files.map(_.fileStatus)),
-    conf.caseSensitiveAnalysis)
+    sparkSession.sparkContext,
+    readDataSchema.fieldNames.toSeq,
+    shownFiles.listFiles(partitionFilters, dataFilters).flatMap(_.files.map(_.fileStatus))
+      .map(file => placementKey(file) -> file.getLen),
+    conf.caseSensitiveAnalysis
+  )
+
+  private def placementKey(file: FileStatus): Long =
+    FileIdentity.placementKey(file.getPath.toString, file.getLen, file.getModificationTime)
 
   /** The files of a plan that is only shown, which must not settle what it will read. */
   private def shownFiles = fileIndex match {
@@ -272,7 +279,8 @@ final class CachedParquetScan(
 
 private[spark] object CachedParquetScan {
 
-  private def placementRules(conf: SQLConf): Option[PlacementRules] =
+  /** How the session wants scans placed; nothing where Spark chooses. */
+  private[spark] def placementRules(conf: SQLConf): Option[PlacementRules] =
     OapConfig.PLACEMENT.get(key => conf.getConfString(key, null)) match {
       case "off" => None
       case "hash" => Some(PlacementRules(usesResidency = false))

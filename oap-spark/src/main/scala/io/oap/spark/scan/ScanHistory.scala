@@ -4,8 +4,10 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.connector.catalog.Table
+import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 
 import io.oap.spark.internals.SparkInternals
@@ -30,14 +32,19 @@ private[spark] object ScanHistory extends AdaptiveSparkPlanHelper {
     case other => other.name
   }
 
+  private def isCached(scan: Scan): Boolean = scan match {
+    case _: CachedParquetScan | _: ForeignScan => true
+    case _ => false
+  }
+
   private def scansOf(execution: Long, ended: Long, query: QueryExecution): Seq[ScanEnded] =
     collectWithSubqueries(query.executedPlan) {
-      case CachedScanExec(scan, cached) =>
+      case scan: BatchScanExec if isCached(scan.scan) =>
         new ScanEnded(new ScanReport(
           execution,
           ended,
           labelOf(scan.table),
-          cached.readSchema().fieldNames.toSeq.asJava,
+          scan.scan.readSchema().fieldNames.toSeq.asJava,
           scan.metrics.map { case (name, metric) =>
             name -> Long.box(metric.value)
           }.asJava

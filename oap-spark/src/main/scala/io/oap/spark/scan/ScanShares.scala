@@ -5,7 +5,7 @@ import java.util.concurrent.TimeUnit
 import scala.util.control.NonFatal
 
 import com.google.common.base.Suppliers
-import org.apache.hadoop.fs.FileStatus
+import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging
 
 import io.oap.spark.directory.{CachedShares, Cluster}
@@ -15,18 +15,19 @@ import io.oap.spark.directory.{CachedShares, Cluster}
  * it shows a query in its UI, several times while the query runs; so it is remembered for a second,
  * and only some of the files are looked at when there are many.
  *
- * @param listed files that the scan may read; asked at most once
+ * @param columns top-level columns that the scan reads
+ * @param listed placement keys and lengths of files that the scan may read; asked at most once
  */
 private[spark] final class ScanShares(
-    scan: CachedParquetScan,
-    listed: => Seq[FileStatus],
+    context: SparkContext,
+    columns: Seq[String],
+    listed: => Seq[(Long, Long)],
     isCaseSensitive: Boolean)
     extends Logging {
 
   private lazy val shares = {
     val files = ScanShares.sample(listed)
-    val columns = scan.readDataSchema.fieldNames.toSeq
-    val directory = Cluster.of(scan.sparkSession.sparkContext).directory
+    val directory = Cluster.of(context).directory
     Suppliers.memoizeWithExpiration[Seq[(String, Double)]](
       () => CachedShares.of(directory, files, columns, isCaseSensitive),
       1,
@@ -36,7 +37,7 @@ private[spark] final class ScanShares(
   /** The shares as text, as far as they can be told. */
   def text: Option[String] =
     try
-      if (scan.readDataSchema.isEmpty) None
+      if (columns.isEmpty) None
       else Some(shares.get.map { case (name, share) =>
         s"$name: ${math.floor(share * 100).toInt} %"
       }.mkString("[", ", ", "]"))
@@ -52,7 +53,7 @@ private[spark] object ScanShares {
   private val MostFiles = 1000
 
   /** Up to that many, spread evenly. */
-  private def sample(files: Seq[FileStatus]): Seq[FileStatus] = {
+  private def sample(files: Seq[(Long, Long)]): Seq[(Long, Long)] = {
     val step = (files.size + MostFiles - 1) / MostFiles
     if (step <= 1) files else files.indices.by(step).map(files(_))
   }

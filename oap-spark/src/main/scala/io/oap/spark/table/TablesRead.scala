@@ -48,6 +48,10 @@ private[spark] object TablesRead {
     }
   }
 
+  /** Remembers a table of another library by its name and the folder that its files lie in. */
+  def isRead(table: String, folder: Path): Unit =
+    folders.put(folder.toString, TableRead(table, System.currentTimeMillis(), None)): Unit
+
   /** The table a file belongs to, if one is known. */
   def get(file: String): Option[TableRead] =
     Folders.upFrom(new Path(file)).map(folder => folders.get(folder.toString)).find(_ != null)

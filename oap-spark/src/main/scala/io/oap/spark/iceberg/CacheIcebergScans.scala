@@ -1,0 +1,171 @@
+package io.oap.spark.iceberg
+
+import java.util.concurrent.atomic.AtomicBoolean
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.SparkContext
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.TableIdentifier
+import org.apache.spark.sql.catalyst.catalog.{CatalogStorageFormat, CatalogTable, CatalogTableType}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.connector.catalog.Table
+import org.apache.spark.sql.connector.read.{Scan, SupportsRuntimeV2Filtering}
+import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
+import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation}
+import org.apache.spark.sql.execution.python.{MapInArrowExec, MapInPandasExec}
+import org.apache.spark.sql.types.StructType
+
+import io.oap.spark.scan.CachedParquetScan
+import io.oap.spark.table.{
+  CachedFormats,
+  PinnedColumns,
+  PinnedTables,
+  QuotaRegistry,
+  ScanCachePolicy,
+  TableSelector,
+  TablesRead
+}
+
+/**
+ * Has the scans of Iceberg tables read through the cache: those that a plan's conditions,
+ * storage-partitioned joins and runtime filters have been settled with. Iceberg is found by the
+ * names of its classes, so that none of them need be there.
+ *
+ * Left alone are metadata tables, changelogs, streams, what a compaction reads (files that are gone
+ * when it ends), aggregates that Iceberg answers from manifests, and all where the session's Parquet
+ * files may be encrypted by keys that only Iceberg's own way to the files knows.
+ */
+private[spark] object CacheIcebergScans extends Rule[SparkPlan] with Logging {
+
+  /**
+   * As what a session takes it for plans that are not adaptive. Those that are have it among the
+   * rules that prepare their stages, so that a plan that is only shown has it, too.
+   */
+  object Columnar extends ColumnarRule {
+    override def preColumnarTransitions: Rule[SparkPlan] = CacheIcebergScans
+  }
+
+  private val Package = "org.apache.iceberg.spark.source."
+
+  /** Scans that read data files to answer a query. */
+  private val OfQueries = Set("SparkBatchQueryScan", "SparkIncrementalAppendScan").map(Package + _)
+
+  /** The scan of files that are written anew without the rows that leave. */
+  private val OfRewrites = Package + "SparkCopyOnWriteScan"
+
+  private val MetadataTable = "org.apache.iceberg.BaseMetadataTable"
+
+  private val hasWarned = new AtomicBoolean
+
+  override def apply(plan: SparkPlan): SparkPlan =
+    if (!CachedFormats.isServed(conf, CachedFormats.Iceberg)) plan
+    else plan.transformUp {
+      case batch: BatchScanExec if isServed(batch.scan) && !mayBeEncrypted(batch) =>
+        cached(batch, plan).fold(batch)(scan => batch.copy(scan = scan))
+    }
+
+  private def isServed(scan: Scan): Boolean =
+    scan != null && (OfQueries(scan.getClass.getName) || scan.getClass.getName == OfRewrites)
+
+  /** Parquet's own encryption takes its keys by the configuration of Hadoop's file system. */
+  private def mayBeEncrypted(batch: BatchScanExec): Boolean = {
+    val key = "parquet.crypto.factory.class"
+    conf.getAllConfs.keysIterator.exists(_.endsWith(key)) ||
+    batch.session.sparkContext.hadoopConfiguration.get(key) != null
+  }
+
+  private def cached(batch: BatchScanExec, plan: SparkPlan): Option[Scan] = {
+    val table = batch.table
+    val location = Option(table.properties.get("location")).map(new Path(_))
+    val known = catalogTable(table)
+    val options = readerOptions(batch)
+    val selector = TableSelector.of(conf)
+    if (!selector.isCached(known, location.toSeq, options)) None
+    else
+      batch.scan match {
+        case scan: SupportsRuntimeV2Filtering =>
+          orAsItIs {
+            val context = batch.session.sparkContext
+            val isPlaced = !context.isLocal && !plan.exists {
+              case pandas: MapInPandasExec => pandas.isBarrier
+              case arrow: MapInArrowExec => arrow.isBarrier
+              case _ => false
+            }
+            if (isOfMetadata(table)) None
+            else {
+              location.foreach(folder => TablesRead.isRead(table.name, folder))
+              Some(new CachedIcebergScan(
+                scan,
+                PartitionShape.of(scan.getClass.getClassLoader),
+                rules(context, known, location.toSeq, options, selector, isPlaced),
+                keepsLoaded = scan.getClass.getName != OfRewrites,
+                context,
+                if (isPlaced) CachedParquetScan.placementRules(conf) else None,
+                conf.caseSensitiveAnalysis
+              ))
+            }
+          }
+        case _ => None
+      }
+  }
+
+  private def rules(
+      context: SparkContext,
+      table: Option[CatalogTable],
+      location: Seq[Path],
+      options: Map[String, String],
+      selector: TableSelector,
+      isPlaced: Boolean): ScanCachePolicy = ScanCachePolicy(
+    if (selector.isPinned(table, options)) Some(PinnedColumns.All)
+    else PinnedTables.of(context).of(location),
+    QuotaRegistry.of(context).isRead(table, location)(identity),
+    isPlaced
+  )
+
+  /** Fails open: another version of Iceberg may have other classes. */
+  private def orAsItIs(scan: => Option[Scan]): Option[Scan] =
+    try scan
+    catch {
+      case e @ (NonFatal(_) | _: LinkageError) =>
+        if (hasWarned.compareAndSet(false, true))
+          logWarning(s"Iceberg tables are read around the column cache: $e")
+        logDebug("Why a scan of an Iceberg table is left as it is", e)
+        None
+    }
+
+  /** Whether the rows of a table are about another table's files. */
+  private def isOfMetadata(table: Table): Boolean = {
+    val ofIceberg = table.getClass.getMethod("table").invoke(table)
+    Iterator.iterate[Class[_]](ofIceberg.getClass)(_.getSuperclass).takeWhile(_ != null)
+      .exists(_.getName == MetadataTable)
+  }
+
+  private def readerOptions(batch: BatchScanExec): Map[String, String] =
+    batch.logicalLink.flatMap(_.collectFirst {
+      case relation: DataSourceV2ScanRelation if relation.scan eq batch.scan =>
+        relation.relation.options.asScala.toMap
+    }).getOrElse(Map.empty)
+
+  /** The table as Spark's own catalog would describe it; nothing of a table that is only a path. */
+  private def catalogTable(table: Table): Option[CatalogTable] = {
+    val parts = table.name.split('.').toSeq
+    if (table.name.contains("/") || parts.size < 2) None
+    else {
+      val (catalog, namespace) =
+        if (parts.size > 2) (Some(parts.head), parts.slice(1, parts.size - 1))
+        else (None, parts.init)
+      Some(CatalogTable(
+        TableIdentifier(parts.last, Some(namespace.mkString(".")), catalog),
+        CatalogTableType.EXTERNAL,
+        CatalogStorageFormat.empty.copy(
+          locationUri = Option(table.properties.get("location")).map(new Path(_).toUri)),
+        new StructType,
+        properties =
+          table.properties.asScala.toMap
+      ))
+    }
+  }
+}

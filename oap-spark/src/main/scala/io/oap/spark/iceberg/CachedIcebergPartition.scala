@@ -1,0 +1,70 @@
+package io.oap.spark.iceberg
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.read.{HasPartitionKey, InputPartition}
+
+/**
+ * A partition of Iceberg that is read through the cache, and where it is to run. What it reads and
+ * its key are Iceberg's: deletes and storage-partitioned joins rest on them.
+ *
+ * @param iceberg Iceberg's own; its class is known to nobody else
+ * @param places of all partitions of the plan, for the driver only; null where Iceberg chooses
+ * @param index of this one among them
+ */
+private[iceberg] final class CachedIcebergPartition(
+    val iceberg: InputPartition with HasPartitionKey,
+    @transient places: GroupPlaces,
+    index: Int)
+    extends InputPartition
+    with HasPartitionKey {
+
+  // Settled when its stage is submitted, before it is sent to an executor.
+  private var place = Place.Anywhere
+
+  override def partitionKey(): InternalRow = iceberg.partitionKey()
+
+  override def preferredLocations(): Array[String] =
+    if (places == null) iceberg.preferredLocations()
+    else {
+      place = places(index)
+      val first = places.locations(place)
+      if (first.nonEmpty && !place.isCold) first else first ++ iceberg.preferredLocations()
+    }
+
+  /** Whether what it reads should displace nothing on the executor of this id. */
+  def isGuest(executor: String): Boolean =
+    place.isGuest || place.executor.exists(_ != executor)
+
+  /** Whether the plan did not see it on the executor of this id. */
+  def isAstray(executor: String): Boolean =
+    place.executor.exists(_ != executor) && !place.alternatives.contains(executor)
+}
+
+private[iceberg] object CachedIcebergPartition {
+
+  /** What Iceberg's readers take. */
+  def original(partition: InputPartition): InputPartition = partition match {
+    case cached: CachedIcebergPartition => cached.iceberg
+    case other => other
+  }
+}
+
+/**
+ * Where a partition belongs.
+ *
+ * @param executor id of the executor; nothing where any is as good
+ * @param alternatives ids of others that may run it
+ * @param isGuest whether what it reads belongs elsewhere
+ * @param isCold whether no pool holds anything of it
+ * @param bearableWaitSeconds for how long that executor may be waited for
+ */
+private[iceberg] final case class Place(
+    executor: Option[String],
+    alternatives: Seq[String],
+    isGuest: Boolean,
+    isCold: Boolean,
+    bearableWaitSeconds: Double)
+
+private[iceberg] object Place {
+  val Anywhere: Place = Place(None, Nil, isGuest = false, isCold = true, 0)
+}

@@ -1,0 +1,110 @@
+package io.oap.spark.iceberg
+
+import org.apache.spark.SparkContext
+import org.apache.spark.sql.connector.expressions.NamedReference
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
+import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.connector.read.Scan.ColumnarSupportMode
+import org.apache.spark.sql.internal.connector.SupportsMetadata
+import org.apache.spark.sql.types.StructType
+
+import io.oap.spark.directory.Cluster
+import io.oap.spark.placement.PlacementRules
+import io.oap.spark.read.ScanMetrics
+import io.oap.spark.scan.{ForeignScan, ScanShares}
+import io.oap.spark.table.ScanCachePolicy
+
+/**
+ * A scan of Iceberg whose tasks take column chunks from the cache. Whatever Spark asks of it Iceberg
+ * answers: files, splits, runtime filters, deletes.
+ *
+ * It stands in physical plans only, where push-down and the layout of joins are settled.
+ *
+ * @param iceberg Iceberg's own scan; Spark's write of the same query may hold it, too
+ * @param keepsLoaded whether chunks that are not held may enter the pool
+ * @param placement how its partitions are placed; nothing where Iceberg chooses
+ */
+private[iceberg] final class CachedIcebergScan(
+    iceberg: Scan with SupportsRuntimeV2Filtering,
+    shape: PartitionShape,
+    tableRules: ScanCachePolicy,
+    keepsLoaded: Boolean,
+    context: SparkContext,
+    placement: Option[PlacementRules],
+    isCaseSensitive: Boolean)
+    extends ForeignScan
+    with SupportsRuntimeV2Filtering
+    with SupportsMetadata {
+
+  override def readSchema(): StructType = iceberg.readSchema()
+
+  override def description(): String = s"${iceberg.description()} (column cache)"
+
+  override def columnarSupportMode(): ColumnarSupportMode = iceberg.columnarSupportMode()
+
+  override def filterAttributes(): Array[NamedReference] = iceberg.filterAttributes()
+
+  override def filter(predicates: Array[Predicate]): Unit = iceberg.filter(predicates)
+
+  override def supportedCustomMetrics(): Array[CustomMetric] =
+    iceberg.supportedCustomMetrics() ++ ScanMetrics.all
+
+  override def reportDriverMetrics(): Array[CustomTaskMetric] = iceberg.reportDriverMetrics()
+
+  override def toBatch(): Batch = new CachedIcebergBatch(iceberg.toBatch, this)
+
+  // Asked for when a plan is shown, and again and again while it runs.
+  private lazy val shares = new ScanShares(
+    context,
+    readSchema().fieldNames.toSeq,
+    ServedFiles.lengths(shape.taskGroups(iceberg)),
+    isCaseSensitive)
+
+  override def getMetaData(): Map[String, String] =
+    Map("Format" -> "iceberg, column cache", "Scan" -> iceberg.description()) ++
+      shares.text.map("CachedShare" -> _)
+
+  private[iceberg] def cached(partitions: Array[InputPartition]): Array[InputPartition] = {
+    val groups = partitions.map(one => ServedFiles.splits(shape.taskGroup(one)))
+    val places = placement.map { rules =>
+      val cluster = Cluster.of(context)
+      val measured = cluster.directory.loadBytesPerSecond
+      new GroupPlaces(
+        cluster.directory,
+        cluster.load.expectedWaitSeconds,
+        cluster.tell,
+        measured.fold(rules)(rate => rules.copy(loadBytesPerSecond = rate)),
+        readSchema().fieldNames.toSeq,
+        isCaseSensitive,
+        groups.toIndexedSeq,
+        partitions(_).preferredLocations()
+      )
+    }
+    partitions.zip(groups).zipWithIndex.map {
+      case ((one: InputPartition with HasPartitionKey, splits), index) if splits.nonEmpty =>
+        new CachedIcebergPartition(one, places.orNull, index)
+      case ((other, _), _) => other
+    }
+  }
+
+  private[iceberg] def cached(readers: PartitionReaderFactory): PartitionReaderFactory =
+    new CachedIcebergReaderFactory(readers, tableRules, keepsLoaded)
+}
+
+/** Equal to those whose Iceberg scans are: Spark computes an equal exchange once. */
+private final class CachedIcebergBatch(private val iceberg: Batch, scan: CachedIcebergScan)
+    extends Batch {
+  override def planInputPartitions(): Array[InputPartition] =
+    scan.cached(iceberg.planInputPartitions())
+
+  override def createReaderFactory(): PartitionReaderFactory =
+    scan.cached(iceberg.createReaderFactory())
+
+  override def equals(other: Any): Boolean = other match {
+    case that: CachedIcebergBatch => iceberg == that.iceberg
+    case _ => false
+  }
+
+  override def hashCode(): Int = iceberg.hashCode
+}

@@ -1,0 +1,106 @@
+package io.oap.spark.iceberg
+
+import scala.collection.mutable
+import scala.util.control.NonFatal
+
+import org.apache.iceberg.FileScanTask
+import org.apache.spark.internal.Logging
+
+import io.oap.spark.directory.{Directory, DirectoryScan}
+import io.oap.spark.executor.{ExecutorRequest, ReportAnew}
+import io.oap.spark.placement.{Holding, Placement, PlacementRules, PlacementUnit}
+
+/**
+ * Where the partitions of a scan are to run, found out when the first of them is about to: a plan
+ * that is only shown settles nothing. Each is placed as one, with all its splits.
+ *
+ * @param waitSeconds how much longer than on the executor that is free first a task is expected to
+ *     wait on the one of this id
+ * @param tell sends a request to the executor of this id; must not block
+ * @param columns top-level columns the scan reads
+ * @param groups the splits of each partition that are read through the cache
+ * @param hosts of each partition, where Iceberg knows any
+ */
+private[iceberg] final class GroupPlaces(
+    directory: Directory,
+    waitSeconds: String => Double,
+    tell: (String, ExecutorRequest[_]) => Unit,
+    rules: PlacementRules,
+    columns: Seq[String],
+    isCaseSensitive: Boolean,
+    groups: IndexedSeq[Seq[FileScanTask]],
+    hosts: Int => Array[String])
+    extends Logging {
+
+  private lazy val places: IndexedSeq[Place] =
+    try placed()
+    catch {
+      case NonFatal(e) =>
+        logDebug("The partitions of a scan have no place", e)
+        groups.map(_ => Place.Anywhere)
+    }
+
+  private var hostOf = Map.empty[String, String]
+
+  def apply(partition: Int): Place = synchronized(places(partition))
+
+  /** The locations of a place for Spark's scheduler; none where it is better not to wait. */
+  def locations(place: Place): Array[String] = synchronized {
+    val named = (place.executor ++ place.alternatives).toArray
+    if (named.exists(id => waitSeconds(id) <= place.bearableWaitSeconds))
+      named.flatMap(id => hostOf.get(id).map(host => s"executor_${host}_$id"))
+    else Array.empty
+  }
+
+  private def placed(): IndexedSeq[Place] = {
+    val scan = directory.scan(columns, isCaseSensitive)
+    val executors = scan.executors.map(e => e.copy(waitSeconds = waitSeconds(e.id)))
+    hostOf = executors.map(e => e.id -> e.host).toMap
+    val pieces = groups.indices.map(i => piece(scan, groups(i), hosts(i))).toArray
+    val assigned = Placement.place(pieces, executors, rules, scan.expectedRoomBytes)
+    if (rules.usesResidency) {
+      scan.settle(pieces, assigned)
+      scan.snapshotsToAsk().foreach(tell(_, ReportAnew))
+    }
+    pieces.indices.map { i =>
+      Place(
+        executors.lift(assigned.executors(i)).map(_.id),
+        assigned.alternatives(i).map(executors(_).id),
+        assigned.isGuest(i),
+        pieces(i).holdings.isEmpty,
+        math.max(pieces(i).wantedBytes / rules.loadBytesPerSecond, assigned.bearableWaitSeconds)
+      )
+    }
+  }
+
+  private def piece(
+      scan: DirectoryScan,
+      splits: Seq[FileScanTask],
+      hosts: Array[String]): PlacementUnit = {
+    var wanted = 0L
+    val held = mutable.SortedMap.empty[Int, Holding]
+    splits.foreach { split =>
+      scan.rowGroups(ServedFiles.placementKey(split)) match {
+        case Some(groups) =>
+          for (group <- groups) {
+            val middle = group.start + (group.end - group.start) / 2
+            if (split.start <= middle && middle < split.start + split.length) {
+              wanted += group.wantedBytes
+              group.holdings.foreach { one =>
+                val sum = held.getOrElse(one.executor, Holding(one.executor, 0, 0))
+                held(one.executor) = Holding(
+                  one.executor,
+                  sum.wantedBytes + one.wantedBytes,
+                  sum.anyBytes + one.anyBytes)
+              }
+            }
+          }
+        case None => wanted += split.length
+      }
+    }
+    val file = splits.headOption.fold(0L)(ServedFiles.placementKey)
+    val position = splits.headOption.fold(0L)(_.start)
+    PlacementUnit(file, position, wanted, held.values.toArray, scan.home(file, position), hosts)
+  }
+
+}

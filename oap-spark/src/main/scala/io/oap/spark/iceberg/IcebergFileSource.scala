@@ -1,0 +1,105 @@
+package io.oap.spark.iceberg
+
+import java.io.EOFException
+import java.nio.ByteBuffer
+import java.util.concurrent.{CompletableFuture, TimeUnit}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.fs.FSDataInputStream
+import org.apache.hadoop.util.functional.FutureIO
+import org.apache.iceberg.io.{
+  DelegatingInputStream,
+  FileRange,
+  InputFile,
+  RangeReadable,
+  SeekableInputStream
+}
+
+import io.oap.cache.file.{FileSource, FileStream, HadoopFileSource}
+import io.oap.cache.file.FileRanges.Range
+import io.oap.common.FileIdentity
+
+/**
+ * A file of an Iceberg table. Iceberg never writes to a location twice (table specification, "File
+ * System Operations": files are immutable once written), so that location and length tell the
+ * version, and no status has to be asked for.
+ *
+ * @param length bytes, as a manifest has it
+ */
+private[iceberg] final class IcebergFileSource(file: InputFile, length: Long) extends FileSource {
+  override val identity: FileIdentity = IcebergFileSource.identity(file.location, length)
+
+  override def open(): FileStream = new IcebergFileStream(file)
+}
+
+private[iceberg] object IcebergFileSource {
+  def identity(location: String, length: Long): FileIdentity =
+    new FileIdentity(location, length, 0, "")
+}
+
+/** The bytes of such a file by Iceberg's own stream, which is opened at the first read. */
+private final class IcebergFileStream(file: InputFile) extends FileStream {
+  private var in: SeekableInputStream = _
+
+  private def opened: SeekableInputStream = {
+    if (in == null) in = file.newStream()
+    in
+  }
+
+  override def read(ranges: java.util.List[Range]): java.util.List[ByteBuffer] =
+    opened match {
+      case stream: RangeReadable => vectored(stream, ranges)
+      case stream: DelegatingInputStream =>
+        stream.getDelegate match {
+          case hadoop: FSDataInputStream =>
+            HadoopFileSource.readVectored(hadoop, ranges, file.location)
+          case _ => oneByOne(ranges)
+        }
+      case _ => oneByOne(ranges)
+    }
+
+  private def vectored(
+      stream: RangeReadable,
+      ranges: java.util.List[Range]): java.util.List[ByteBuffer] = {
+    val requests = ranges.asScala.map(range =>
+      new FileRange(new CompletableFuture[ByteBuffer], range.offset, range.length))
+    stream.readVectored(requests.asJava, ByteBuffer.allocate(_))
+    requests.map(request =>
+      FutureIO.awaitFuture(
+        request.byteBuffer,
+        IcebergFileStream.TimeoutSeconds,
+        TimeUnit.SECONDS)).asJava
+  }
+
+  private def oneByOne(ranges: java.util.List[Range]): java.util.List[ByteBuffer] =
+    ranges.asScala.map { range =>
+      val bytes = ByteBuffer.allocate(range.length)
+      while (bytes.hasRemaining) {
+        if (read(range.offset + bytes.position(), bytes) < 0) {
+          throw new EOFException(s"$range of ${file.location}")
+        }
+      }
+      bytes.flip()
+    }.asJava
+
+  override def read(position: Long, into: ByteBuffer): Int = {
+    if (opened.getPos != position) opened.seek(position)
+    val bytes = if (into.hasArray) into.array else new Array[Byte](into.remaining)
+    val start = if (into.hasArray) into.arrayOffset + into.position() else 0
+    val count = opened.read(bytes, start, into.remaining)
+    if (count > 0 && into.hasArray) into.position(into.position() + count)
+    else if (count > 0) into.put(bytes, 0, count)
+    count
+  }
+
+  override def close(): Unit =
+    if (in != null) {
+      in.close()
+      in = null
+    }
+}
+
+private object IcebergFileStream {
+  private val TimeoutSeconds = 300L
+}

@@ -1,0 +1,84 @@
+package io.oap.spark.iceberg
+
+import java.lang.reflect.{Constructor, Field}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.iceberg.{ScanTask, ScanTaskGroup}
+import org.apache.iceberg.io.FileIO
+import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.sql.connector.read.{InputPartition, Scan}
+
+/**
+ * The class of Iceberg's partitions, which it keeps to itself. Iceberg's readers take no other, and
+ * read their files by what it has for that; so a partition is made anew with another one.
+ */
+private[iceberg] final class PartitionShape private (fields: Seq[Field], make: Constructor[_]) {
+
+  /** What the partitions of a scan of Iceberg read, planned now if it was not. */
+  def taskGroups(scan: Scan): Seq[ScanTaskGroup[ScanTask]] = {
+    val method = Iterator.iterate[Class[_]](scan.getClass)(_.getSuperclass).takeWhile(_ != null)
+      .flatMap(_.getDeclaredMethods).find(_.getName == "taskGroups").get
+    method.setAccessible(true)
+    method.invoke(scan).asInstanceOf[java.util.List[ScanTaskGroup[ScanTask]]].asScala.toSeq
+  }
+
+  /** What a partition reads. */
+  def taskGroup(partition: InputPartition): ScanTaskGroup[ScanTask] =
+    value("taskGroup", partition).asInstanceOf[ScanTaskGroup[ScanTask]]
+
+  /** By what it reads its files. */
+  def fileIo(partition: InputPartition): FileIO =
+    value(PartitionShape.Io, partition).asInstanceOf[Broadcast[FileIO]].value
+
+  /** Makes a partition that reads its files by something else. It stays in this process. */
+  def withFileIo(partition: InputPartition, io: FileIO): InputPartition = {
+    val values = fields.map { field =>
+      if (field.getName == PartitionShape.Io) new HeldHere(io) else field.get(partition)
+    }
+    make.newInstance(values: _*).asInstanceOf[InputPartition]
+  }
+
+  private def value(name: String, partition: InputPartition): AnyRef =
+    fields.find(_.getName == name).get.get(partition)
+}
+
+private[iceberg] object PartitionShape {
+  private val Io = "fileIOBroadcast"
+
+  /** Arguments of the constructor, in its order, as the fields that keep them are called. */
+  private val Fields = Seq(
+    "groupingKeyType",
+    "taskGroup",
+    "tableBroadcast",
+    Io,
+    "projectionString",
+    "caseSensitive",
+    "preferredLocations",
+    "cacheDeleteFilesOnExecutors")
+
+  /**
+   * Looks the class up in the Iceberg that a scan is of.
+   *
+   * @throws ReflectiveOperationException when that Iceberg has another one
+   */
+  def of(loader: ClassLoader): PartitionShape =
+    of(loader.loadClass("org.apache.iceberg.spark.source.SparkInputPartition"))
+
+  private[iceberg] def of(partitions: Class[_]): PartitionShape = {
+    val fields = Fields.map(partitions.getDeclaredField(_))
+    val make = partitions.getDeclaredConstructor(fields.map(_.getType): _*)
+    fields.foreach(_.setAccessible(true))
+    make.setAccessible(true)
+    new PartitionShape(fields, make)
+  }
+}
+
+/** A value in the place of one that Spark has sent. */
+private final class HeldHere(io: FileIO) extends Broadcast[FileIO](-1) {
+  override protected def getValue(): FileIO = io
+
+  override def doUnpersist(blocking: Boolean): Unit = ()
+
+  override def doDestroy(blocking: Boolean): Unit = ()
+}

@@ -1,0 +1,36 @@
+package io.oap.spark.iceberg
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.iceberg.{ContentFile, FileFormat, FileScanTask, ScanTask, ScanTaskGroup}
+
+/** Which files of a partition are read through the cache. */
+private[iceberg] object ServedFiles {
+
+  /** Splits of data files that are, in their order. */
+  def splits(group: ScanTaskGroup[ScanTask]): Seq[FileScanTask] =
+    group.tasks.asScala.iterator.collect {
+      case task: FileScanTask if !task.isDataTask && isServed(task.file) => task
+    }.toSeq
+
+  /**
+   * Locations of data files and of delete files that are. Deletion vectors are blobs in files of
+   * another format, a few bytes each, and are read as Iceberg does.
+   */
+  def locations(group: ScanTaskGroup[ScanTask]): Set[String] =
+    splits(group).iterator.flatMap(task =>
+      Iterator(task.file) ++ task.deletes.asScala.iterator.filter(isServed)).map(_.location).toSet
+
+  /** By which the Directory knows the file of a split. */
+  def placementKey(split: FileScanTask): Long =
+    IcebergFileSource.identity(split.file.location, split.file.fileSizeInBytes).placementKey
+
+  /** Data files with their lengths, by the Directory's keys. */
+  def lengths(groups: Seq[ScanTaskGroup[ScanTask]]): Seq[(Long, Long)] =
+    groups.flatMap(splits).distinctBy(_.file.location).map(split =>
+      placementKey(split) -> split.file.fileSizeInBytes)
+
+  /** What is encrypted is decrypted below the reader, or by it: its bytes are no chunks. */
+  private def isServed(file: ContentFile[_]): Boolean =
+    file.format == FileFormat.PARQUET && file.keyMetadata == null
+}
