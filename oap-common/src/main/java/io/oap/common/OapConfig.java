@@ -29,9 +29,10 @@ public final class OapConfig {
   public static final ConfigEntry<List<String>> CACHE_FORMATS =
       words(
           "spark.oap.cache.formats",
-          List.of("parquet", "iceberg"),
-          "Which kinds of tables are read through the column cache. parquet: tables that Spark reads "
-              + "as Parquet. iceberg: tables of Iceberg, their data and delete files in Parquet.");
+          List.of("parquet", "iceberg", "delta", "orc"),
+          "Which kinds of tables are read through the column cache. parquet and orc: tables that Spark "
+              + "reads as such. iceberg: tables of Iceberg, their data and delete files in Parquet. "
+              + "delta: tables of Delta.");
 
   public static final ConfigEntry<List<String>> CACHE_TABLES_INCLUDE =
       tables(

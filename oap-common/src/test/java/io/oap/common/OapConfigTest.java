@@ -57,7 +57,8 @@ class OapConfigTest {
   @Test
   void get_defaults_areTheseValues() {
     assertEquals(true, OapConfig.CACHE_ENABLED.get(key -> null));
-    assertEquals(List.of("parquet", "iceberg"), OapConfig.CACHE_FORMATS.get(key -> null));
+    assertEquals(
+        List.of("parquet", "iceberg", "delta", "orc"), OapConfig.CACHE_FORMATS.get(key -> null));
     assertEquals(30_000, OapConfig.CACHE_LOAD_TIMEOUT.get(key -> null));
     assertEquals(64L << 20, OapConfig.CACHE_FOOTER_SIZE.get(key -> null));
     assertEquals(1L << 30, OapConfig.POOL_SIZE.get(key -> null));

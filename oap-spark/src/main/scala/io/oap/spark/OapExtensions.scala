@@ -4,6 +4,7 @@ import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.SparkSessionExtensions
 import org.slf4j.LoggerFactory
 
+import io.oap.spark.filescan.CachedFileScans
 import io.oap.spark.iceberg.CacheIcebergScans
 import io.oap.spark.internals.{ConfigKeys, SparkInternals, SparkVersion}
 import io.oap.spark.optimizer.{CacheHint, SubqueryPruning, UseColumnCache}
@@ -21,7 +22,9 @@ import io.oap.spark.sql.{CacheSelectParser, SystemCatalog, SystemRows}
  *   dynamic partition pruning                       join keys become runtime filters of the scan
  * }}}
  * When the plan is physical, [[SubqueryPruning]] adds runtime filters of its own, and
- * [[CacheIcebergScans]] has scans of Iceberg tables read through the cache.
+ * [[CacheIcebergScans]] and [[CachedFileScans]] have scans of Iceberg tables and V1 scans read through
+ * the cache: in an adaptive plan before its first stage, so that EXPLAIN shows it, else with the
+ * columnar rules.
  *
  * In another line of Spark than the jar was compiled for nothing is added, and the log says so.
  *
@@ -55,6 +58,8 @@ class OapExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectColumnar(_ => SubqueryPruning.Columnar)
     extensions.injectQueryStagePrepRule(_ => CacheIcebergScans)
     extensions.injectColumnar(_ => CacheIcebergScans.Columnar)
+    extensions.injectQueryStagePrepRule(CachedFileScans(_))
+    extensions.injectColumnar(CachedFileScans.Columnar(_))
   }
 }
 

@@ -2,7 +2,10 @@ package io.oap.spark
 
 import java.io.InterruptedIOException
 import java.net.URI
+import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicLong
+
+import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.fs.{FileStatus, FSDataInputStream, FSInputStream, Path, RawLocalFileSystem}
 
@@ -41,6 +44,11 @@ object WatchedFileSystem {
 
   val opens = new AtomicLong
   val bytes = new AtomicLong
+  private val bytesByPath = new ConcurrentHashMap[String, java.lang.Long]
+
+  /** Bytes that were read of the files for whose path this is true. */
+  def bytesOf(isMeant: String => Boolean): Long =
+    bytesByPath.asScala.collect { case (path, count) if isMeant(path) => count.longValue }.sum
 
   /** Called with the path before each opening, on the thread that opens. */
   @volatile var beforeOpen: Path => Unit = _ => ()
@@ -85,6 +93,7 @@ object WatchedFileSystem {
     run(beforeRead, path)
     val count = read
     bytes.addAndGet(math.max(count, 0).toLong)
+    bytesByPath.merge(path.toString, math.max(count, 0).toLong, java.lang.Long.sum(_, _))
     count
   }
 }

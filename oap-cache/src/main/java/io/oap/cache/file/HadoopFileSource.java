@@ -35,7 +35,16 @@ public final class HadoopFileSource implements FileSource {
    * @throws FileNotFoundException when there is no such file
    */
   public HadoopFileSource(Path path, Configuration conf) throws IOException {
-    fs = path.getFileSystem(conf);
+    this(path, path.getFileSystem(conf));
+  }
+
+  /**
+   * Asks this file system for the file's status.
+   *
+   * @throws FileNotFoundException when there is no such file
+   */
+  public HadoopFileSource(Path path, FileSystem fs) throws IOException {
+    this.fs = fs;
     status = fs.getFileStatus(path);
     identity = identityOf(status);
   }

@@ -19,6 +19,7 @@ import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, V2ScanRelationPushDown}
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetTable
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -237,10 +238,7 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
   }
 
   private def areServed(schema: StructType, options: Map[String, String]): Boolean =
-    !SparkInternals.hasUserDefinedType(schema) &&
-      !UseColumnCache.UnservedSettings.exists(key =>
-        options.contains(key) || conf.contains(key) ||
-          session.sparkContext.hadoopConfiguration.get(key) != null)
+    UseColumnCache.areServed(session, conf, schema, options)
 }
 
 object UseColumnCache {
@@ -251,4 +249,15 @@ object UseColumnCache {
    */
   private val UnservedSettings =
     Seq("parquet.crypto.factory.class", "parquet.strings.signed-min-max.enabled")
+
+  /** Whether the cache may serve Parquet files of this schema that are read with these options. */
+  private[spark] def areServed(
+      session: SparkSession,
+      conf: SQLConf,
+      schema: StructType,
+      options: Map[String, String]): Boolean =
+    !SparkInternals.hasUserDefinedType(schema) &&
+      !UnservedSettings.exists(key =>
+        options.contains(key) || conf.contains(key) ||
+          session.sparkContext.hadoopConfiguration.get(key) != null)
 }

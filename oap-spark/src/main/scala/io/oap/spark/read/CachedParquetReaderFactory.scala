@@ -147,11 +147,17 @@ object CachedParquetReaderFactory {
     partition match {
       case placed: PlacedPartition if placed.isGuest || isElsewhere(partition) =>
         new ReadContext(counters, Admission.IF_FREE, _ => false)
-      case _ =>
-        tableRules.pinned.fold(new ReadContext(counters)) { columns =>
-          val keeps = cache.files.inColumns(columns.contains(_))
-          new ReadContext(counters, Admission.EVICTING, keeps)
-        }
+      case _ => contextAtHome(cache, tableRules, counters)
+    }
+
+  /** Says how a task reads whose chunks belong where it runs. */
+  private[spark] def contextAtHome(
+      cache: ColumnCache,
+      tableRules: ScanCachePolicy,
+      counters: CacheCounters): ReadContext =
+    tableRules.pinned.fold(new ReadContext(counters)) { columns =>
+      val keeps = cache.files.inColumns(columns.contains(_))
+      new ReadContext(counters, Admission.EVICTING, keeps)
     }
 
   private[spark] def isElsewhere(partition: InputPartition): Boolean =

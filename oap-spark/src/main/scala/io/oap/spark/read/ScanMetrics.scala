@@ -6,6 +6,7 @@ import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, Cus
 
 import io.oap.cache.stats.{CacheCounters, Figure}
 import io.oap.cache.stats.Figure.Unit._
+import io.oap.spark.status.Figures
 
 /** What the SQL tab shows of a cached scan: all figures of readers. */
 object ScanMetrics {
@@ -21,6 +22,10 @@ object ScanMetrics {
   /** The values of one task so far. */
   def of(counters: CacheCounters): Array[CustomTaskMetric] =
     figures.map(figure => TaskValue(figure.metric, figure.shown(counters.get(figure))))
+
+  /** The values of a scan that Spark has no such metrics of. */
+  def of(counted: Figures): Map[String, Long] =
+    figures.map(figure => figure.metric -> figure.shown(counted.get(figure))).toMap
 
   private case class TaskValue(name: String, value: Long) extends CustomTaskMetric
 }

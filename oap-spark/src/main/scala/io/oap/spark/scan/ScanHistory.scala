@@ -5,12 +5,13 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.connector.read.Scan
-import org.apache.spark.sql.execution.QueryExecution
+import org.apache.spark.sql.execution.{FileSourceScanExec, QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 
 import io.oap.spark.internals.SparkInternals
+import io.oap.spark.read.{CountingFormat, ScanMetrics}
 import io.oap.spark.status.{ScanEnded, ScanReport}
 
 /** Makes the events [[ScanEnded]] from what Spark says when an execution ends. */
@@ -37,17 +38,37 @@ private[spark] object ScanHistory extends AdaptiveSparkPlanHelper {
     case _ => false
   }
 
-  private def scansOf(execution: Long, ended: Long, query: QueryExecution): Seq[ScanEnded] =
+  private def scansOf(execution: Long, at: Long, query: QueryExecution): Seq[ScanEnded] =
     collectWithSubqueries(query.executedPlan) {
       case scan: BatchScanExec if isCached(scan.scan) =>
-        new ScanEnded(new ScanReport(
-          execution,
-          ended,
-          labelOf(scan.table),
-          scan.scan.readSchema().fieldNames.toSeq.asJava,
-          scan.metrics.map { case (name, metric) =>
-            name -> Long.box(metric.value)
-          }.asJava
-        ))
+        val columns = scan.scan.readSchema().fieldNames.toSeq
+        ended(execution, at, labelOf(scan.table), columns, shown(scan))
+      case FileScan(scan, format) =>
+        val columns = scan.requiredSchema.fieldNames.toSeq
+        val metrics = shown(scan) ++ ScanMetrics.of(format.figures)
+        ended(execution, at, format.table, columns, metrics)
     }
+
+  private def shown(scan: SparkPlan): Map[String, Long] =
+    scan.metrics.map { case (name, metric) => name -> metric.value }
+
+  private def ended(
+      execution: Long,
+      at: Long,
+      table: String,
+      columns: Seq[String],
+      metrics: Map[String, Long]): ScanEnded =
+    new ScanEnded(new ScanReport(
+      execution,
+      at,
+      table,
+      columns.asJava,
+      metrics.map { case (name, value) => name -> Long.box(value) }.asJava))
+
+  private object FileScan {
+    def unapply(scan: FileSourceScanExec): Option[(FileSourceScanExec, CountingFormat)] =
+      Option(scan.relation).map(_.fileFormat).collect { case format: CountingFormat =>
+        scan -> format
+      }
+  }
 }

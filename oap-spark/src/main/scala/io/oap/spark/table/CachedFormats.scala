@@ -8,6 +8,8 @@ import io.oap.common.OapConfig
 private[spark] object CachedFormats {
   val Parquet = "parquet"
   val Iceberg = "iceberg"
+  val Delta = "delta"
+  val Orc = "orc"
 
   /** Whether the session wants tables of this kind cached, as long as it wants any. */
   def isServed(conf: SQLConf, format: String): Boolean = {

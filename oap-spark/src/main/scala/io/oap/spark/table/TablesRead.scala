@@ -5,7 +5,7 @@ import java.util.concurrent.ConcurrentMap
 import com.google.common.cache.CacheBuilder
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
-import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex
+import org.apache.spark.sql.execution.datasources.FileIndex
 
 /**
  * The tables that queries of this driver were planned to read through the cache, by the folders
@@ -34,7 +34,7 @@ private[spark] object TablesRead {
    */
   def isRead(
       table: Option[CatalogTable],
-      files: PartitioningAwareFileIndex,
+      files: FileIndex,
       isWhole: Boolean): Unit = {
     val now = System.currentTimeMillis()
     val location = table.flatMap(_.storage.locationUri).map(new Path(_))

@@ -137,8 +137,12 @@ class IcebergReadSuite extends IcebergSuite {
     files.foreach(Files.delete(_))
     assert(rows(sql("SELECT * FROM ice.db.gone")) === expected)
     assert(assertSameOutcome(sql("SELECT * FROM ice.db.gone")).isLeft)
+    // The manifest has its length; what Iceberg says of a shorter file depends on its version.
+    files.foreach(file => Files.write(file, bytes(file).take(100)))
+    assert(alone(outcome(sql("SELECT * FROM ice.db.gone"))).isLeft)
+    CacheControl.clear(spark)
+    assert(outcome(sql("SELECT * FROM ice.db.gone")).isLeft)
     for (broken <- Seq[Array[Byte] => Array[Byte]](
-        _.take(100),
         all => all.take(all.length / 2) ++ new Array[Byte](all.length - all.length / 2),
         all => new Array[Byte](200) ++ all.drop(200))) {
       files.foreach(file => Files.write(file, broken(bytes(file))))

@@ -5,15 +5,12 @@ import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
-import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
 import org.apache.spark.sql.types._
 
 import io.oap.spark.{CacheSuite, PlainKeys}
 
 /** What the cache does not serve is planned as Spark alone plans it, and right. */
 class UnservedSuite extends CacheSuite {
-
-  private def sql(text: String): DataFrame = spark.sql(text)
 
   /** Asserts the rows of Spark alone, from Spark's own scans, without a look at the pool. */
   private def assertUnserved(query: => DataFrame): SparkPlan = {
@@ -39,48 +36,6 @@ class UnservedSuite extends CacheSuite {
     val never = spark.newSession()
     never.sql("SET spark.oap.cache.enabled=FALSE")
     assert(cachedScans(executed(never.read.parquet(plain))).isEmpty)
-  }
-
-  private val metadata = Seq(
-    "_metadata.file_path",
-    "_metadata.file_name",
-    "_metadata.file_size",
-    "_metadata.file_block_start",
-    "_metadata.file_modification_time",
-    "_metadata.row_index"
-  )
-
-  for (column <- metadata) test(column) {
-    assertUnserved(spark.read.parquet(plain).select("id", column))
-    assertUnserved(spark.read.parquet(plain).filter(s"$column IS NOT NULL").select("id"))
-  }
-
-  test("metadata columns beside a served scan of the same files") {
-    def join: DataFrame = {
-      val files = spark.read.parquet(plain).select("id", "_metadata.file_name")
-      files.join(spark.read.parquet(plain), "id")
-    }
-    val plan = executed(join)
-    assert(cachedScans(plan).size === 1)
-    assert(collect(plan) { case scan: FileSourceScanExec => scan }.size === 1)
-    assertSameRows(join)
-  }
-
-  test("bucketed tables join without a shuffle") {
-    for (name <- Seq("b1", "b2")) {
-      spark.range(0, 2000, 1, 2).selectExpr("id", "id % 100 as k").write
-        .bucketBy(4, "k").sortBy("k").saveAsTable(name)
-    }
-    withConf("spark.sql.autoBroadcastJoinThreshold" -> "-1") {
-      def join: DataFrame = sql("SELECT count(*), sum(b1.id) FROM b1 JOIN b2 ON b1.k = b2.k")
-      def shuffles(plan: SparkPlan): Int =
-        collect(plan) { case shuffle: ShuffleExchangeLike => shuffle }.size
-      val expected = alone(shuffles(executed(join)))
-      assert(shuffles(assertUnserved(join)) === expected)
-      assert(expected === 1, "only the aggregate's")
-      // Where buckets are not used there is nothing to lose.
-      withConf("spark.sql.sources.bucketing.enabled" -> "false")(assertServed(join))
-    }
   }
 
   test("formats that extend Parquet's") {

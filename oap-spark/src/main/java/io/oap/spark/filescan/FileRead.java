@@ -1,0 +1,78 @@
+package io.oap.spark.filescan;
+
+import io.oap.cache.CachedFile;
+import io.oap.cache.ColumnCache;
+import io.oap.cache.LayoutReader;
+import io.oap.cache.ReadContext;
+import io.oap.cache.file.HadoopFileSource;
+import java.io.IOException;
+import java.util.function.Supplier;
+import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+
+/**
+ * A file that a reader of Spark's is about to open on this thread. All file systems made meanwhile
+ * from a configuration of {@link CachingFileSystem} serve this file, and no other, from the cache.
+ * Thread-safe.
+ */
+final class FileRead {
+  private static final ThreadLocal<FileRead> CURRENT = new ThreadLocal<>();
+
+  private final Path path;
+  private final LayoutReader layouts;
+  private final ColumnCache cache;
+  private final ReadContext context;
+  private HadoopFileSource source;
+
+  FileRead(Path path, LayoutReader layouts, ColumnCache cache, ReadContext context) {
+    this.path = path;
+    this.layouts = layouts;
+    this.cache = cache;
+    this.context = context;
+  }
+
+  /** Runs what opens the file. */
+  <T> T whileOpening(Supplier<T> open) {
+    FileRead before = CURRENT.get();
+    CURRENT.set(this);
+    try {
+      return open.get();
+    } finally {
+      if (before == null) {
+        CURRENT.remove();
+      } else {
+        CURRENT.set(before);
+      }
+    }
+  }
+
+  /** The file that is being opened on this thread, or null. */
+  static FileRead current() {
+    return CURRENT.get();
+  }
+
+  /** Whether a path is that of the file. */
+  synchronized boolean isOf(Path other) {
+    return path.equals(other) || source != null && source.status().getPath().equals(other);
+  }
+
+  /** What the file system says of the file; it is asked once. */
+  FileStatus status(FileSystem fs) throws IOException {
+    return source(fs).status();
+  }
+
+  /** The file's bytes, in the version of its status. */
+  FSDataInputStream open(FileSystem fs) throws IOException {
+    CachedFile file = new CachedFile(source(fs), layouts, cache, context);
+    return new FSDataInputStream(new CachedInputStream(file.open()));
+  }
+
+  private synchronized HadoopFileSource source(FileSystem fs) throws IOException {
+    if (source == null) {
+      source = new HadoopFileSource(path, fs);
+    }
+    return source;
+  }
+}

@@ -1,0 +1,150 @@
+package io.oap.spark.filescan
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.{ColumnarRule, FileSourceScanExec, SparkPlan}
+import org.apache.spark.sql.execution.datasources.{
+  CatalogFileIndex,
+  FileFormat,
+  HadoopFsRelation,
+  LogicalRelation,
+  PartitioningAwareFileIndex
+}
+import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+
+import io.oap.spark.directory.Cluster
+import io.oap.spark.optimizer.UseColumnCache
+import io.oap.spark.scan.CachedParquetScan
+import io.oap.spark.table.{
+  CachedFormats,
+  PinnedColumns,
+  PinnedTables,
+  QuotaRegistry,
+  ScanCachePolicy,
+  TableSelector,
+  TablesRead
+}
+
+/**
+ * Has V1 scans read through the cache: of Delta's tables, of ORC files, and of Parquet files that
+ * [[UseColumnCache]] has left to Spark. They stay the scans that they are, with their buckets,
+ * metadata columns, deletion vectors and column mappings; only the bytes come from elsewhere.
+ */
+private[spark] final case class CachedFileScans(session: SparkSession) extends Rule[SparkPlan] {
+
+  override def apply(plan: SparkPlan): SparkPlan =
+    plan.transformUp {
+      case scan: FileSourceScanExec => cached(scan).fold(scan)(r => scan.copy(relation = r))
+    }
+
+  private def cached(scan: FileSourceScanExec): Option[HadoopFsRelation] = {
+    val source = scan.logicalLink.toSeq.flatMap(_.collectLeaves()).collectFirst {
+      case relation: LogicalRelation => relation
+    }
+    for {
+      format <- served(scan.relation)
+      if scan.stream.isEmpty && !source.exists(_.isStreaming)
+      table = source.flatMap(_.catalogTable).map(withProperties(_, format))
+      options = scan.relation.options
+      choice = TableSelector.of(conf)
+      if choice.isCached(table, scan.relation.location.rootPaths, options)
+    } yield withCache(scan, format, table, choice)
+  }
+
+  /** The format of a relation whose files may come from the cache. */
+  private def served(files: HadoopFsRelation): Option[FileFormat] = {
+    def isWanted(format: String) = CachedFormats.isServed(conf, format)
+    files.fileFormat match {
+      case _: CachedFormat => None
+      case delta: ParquetFileFormat if DeltaFormat.is(delta) =>
+        Some(delta).filter(_ => isWanted(CachedFormats.Delta))
+      case parquet if parquet.getClass == classOf[ParquetFileFormat] =>
+        Some(parquet).filter(_ =>
+          isTable(files) && isWanted(CachedFormats.Parquet) &&
+            UseColumnCache.areServed(session, conf, files.schema, files.options))
+      case orc if orc.getClass == classOf[OrcFileFormat] =>
+        Some(orc).filter(_ => isTable(files) && isWanted(CachedFormats.Orc))
+      case _ => None
+    }
+  }
+
+  /** Other indices are of those who keep tables in another way, and files of their own. */
+  private def isTable(files: HadoopFsRelation): Boolean = files.location match {
+    case _: PartitioningAwareFileIndex | _: CatalogFileIndex => true
+    case _ => false
+  }
+
+  /** The table with the properties that its log says; a catalog may not know them. */
+  private def withProperties(table: CatalogTable, format: FileFormat): CatalogTable =
+    if (!DeltaFormat.is(format)) table
+    else table.copy(properties = table.properties ++ DeltaFormat.properties(format))
+
+  private def withCache(
+      scan: FileSourceScanExec,
+      format: FileFormat,
+      table: Option[CatalogTable],
+      choice: TableSelector): HadoopFsRelation = {
+    val context = session.sparkContext
+    val files = scan.relation
+    val paths = files.location.rootPaths
+    table.foreach(Cluster.of(context).removedFiles.tableIsRead)
+    TablesRead.isRead(table, files.location, isWhole = false)
+    val pinned =
+      if (choice.isPinned(table, files.options)) Some(PinnedColumns.All)
+      else PinnedTables.of(context).of(paths).map(inFiles(_, format))
+    val limits = QuotaRegistry.of(context).isRead(table, paths)(refreshed)
+    val figures = new ReaderFigures
+    context.register(figures)
+    val name = table.fold(paths.mkString(", "))(_.identifier.unquotedString)
+    val schemes = CachedFormat.schemes(paths, context.hadoopConfiguration)
+    val policy = ScanCachePolicy(pinned, limits, isPlaced = true)
+    files.copy(
+      location = new CachedFileIndex(files.location, placement(scan, format)),
+      fileFormat = CachedFormat.of(format, name, schemes, policy, figures)
+    )(files.sparkSession)
+  }
+
+  private def placement(
+      scan: FileSourceScanExec,
+      format: FileFormat): Option[FilePlacement] =
+    CachedParquetScan.placementRules(conf).filterNot(_ => session.sparkContext.isLocal).map {
+      val names = renamed(format)
+      new FilePlacement(
+        session,
+        scan.requiredSchema.fieldNames.toSeq.map(name => names.getOrElse(name, name)),
+        conf.caseSensitiveAnalysis,
+        conf.filesOpenCostInBytes,
+        _)
+    }
+
+  /** What columns are called in the files, by their names, as far as that is something else. */
+  private def renamed(format: FileFormat): Map[String, String] =
+    if (DeltaFormat.is(format)) DeltaFormat.physicalNames(format) else Map.empty
+
+  /** The columns by what the files call them. */
+  private def inFiles(columns: PinnedColumns, format: FileFormat): PinnedColumns =
+    columns.names.fold(columns) { _ =>
+      columns ++ PinnedColumns.of(renamed(format).collect {
+        case (name, physical) if columns.contains(name) => physical
+      })
+    }
+
+  /** A table as the catalog knows it now, unless it is no more. */
+  private def refreshed(table: CatalogTable): CatalogTable =
+    try {
+      val now = session.sessionState.catalog.getTableMetadata(table.identifier)
+      now.copy(properties = table.properties ++ now.properties)
+    } catch { case NonFatal(_) => table }
+}
+
+private[spark] object CachedFileScans {
+
+  /** As what a session takes it for plans that are settled at once. */
+  final case class Columnar(session: SparkSession) extends ColumnarRule {
+    override def preColumnarTransitions: Rule[SparkPlan] = CachedFileScans(session)
+  }
+}

@@ -1,0 +1,152 @@
+package io.oap.spark.filescan
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
+import org.apache.hadoop.mapreduce.Job
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.AttributeReference
+import org.apache.spark.sql.execution.datasources.{FileFormat, OutputWriterFactory, PartitionedFile}
+import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.sources.{DataSourceRegister, Filter}
+import org.apache.spark.sql.types.{DataType, StructField, StructType}
+
+import io.oap.spark.read.CountingFormat
+import io.oap.spark.status.Figures
+import io.oap.spark.table.ScanCachePolicy
+
+/**
+ * A format whose reader gets the bytes of files from the cache. All else it leaves to the format
+ * that it stands for, which reads as before: which rows and columns there are, it alone knows.
+ */
+private[spark] trait CachedFormat extends FileFormat with DataSourceRegister with CountingFormat {
+
+  /** The format that it stands for. */
+  def meant: FileFormat with DataSourceRegister
+
+  /** Schemes of the files that are read through the cache. */
+  protected def schemes: Seq[String]
+
+  protected def orders: ReadOrders
+
+  override def figures: Figures = orders.figures.value
+
+  override def buildReaderWithPartitionValues(
+      session: SparkSession,
+      dataSchema: StructType,
+      partitionSchema: StructType,
+      requiredSchema: StructType,
+      filters: Seq[Filter],
+      options: Map[String, String],
+      hadoopConf: Configuration): PartitionedFile => Iterator[InternalRow] =
+    orders.reading(
+      meant.buildReaderWithPartitionValues(
+        session,
+        dataSchema,
+        partitionSchema,
+        requiredSchema,
+        filters,
+        options,
+        CachingFileSystem.caching(hadoopConf, schemes.asJava)))
+
+  override def shortName(): String = meant.shortName()
+
+  /** What EXPLAIN says. */
+  override def toString: String = s"$meant, column cache"
+
+  /** Scans that read the same are computed once, whatever their tasks count. */
+  override def equals(other: Any): Boolean = other match {
+    case that: CachedFormat => meant.getClass == that.meant.getClass && meant == that.meant
+    case _ => false
+  }
+
+  override def hashCode(): Int = meant.hashCode()
+
+  override def inferSchema(
+      session: SparkSession,
+      options: Map[String, String],
+      files: Seq[FileStatus]): Option[StructType] = meant.inferSchema(session, options, files)
+
+  override def prepareWrite(
+      session: SparkSession,
+      job: Job,
+      options: Map[String, String],
+      dataSchema: StructType): OutputWriterFactory =
+    meant.prepareWrite(session, job, options, dataSchema)
+
+  override def supportBatch(session: SparkSession, schema: StructType): Boolean =
+    meant.supportBatch(session, schema)
+
+  override def vectorTypes(
+      requiredSchema: StructType,
+      partitionSchema: StructType,
+      conf: SQLConf): Option[Seq[String]] =
+    meant.vectorTypes(requiredSchema, partitionSchema, conf)
+
+  override def isSplitable(
+      session: SparkSession,
+      options: Map[String, String],
+      path: Path): Boolean = meant.isSplitable(session, options, path)
+
+  override def createFileMetadataCol(): AttributeReference = meant.createFileMetadataCol()
+
+  override def supportDataType(dataType: DataType): Boolean = meant.supportDataType(dataType)
+
+  override def supportReadDataType(dataType: DataType): Boolean =
+    meant.supportReadDataType(dataType)
+
+  override def supportFieldName(name: String): Boolean = meant.supportFieldName(name)
+
+  override def allowDuplicatedColumnNames: Boolean = meant.allowDuplicatedColumnNames
+
+  override def metadataSchemaFields: Seq[StructField] = meant.metadataSchemaFields
+
+  override def fileConstantMetadataExtractors: Map[String, PartitionedFile => Any] =
+    meant.fileConstantMetadataExtractors
+}
+
+/** Spark's Parquet format, or one that extends it; Spark asks scans for this class. */
+private[spark] final class CachedParquetFormat(
+    override val meant: ParquetFileFormat,
+    override val table: String,
+    override protected val schemes: Seq[String],
+    override protected val orders: ReadOrders)
+    extends ParquetFileFormat
+    with CachedFormat
+
+/** Spark's ORC format. */
+private[spark] final class CachedOrcFormat(
+    override val meant: OrcFileFormat,
+    override val table: String,
+    override protected val schemes: Seq[String],
+    override protected val orders: ReadOrders)
+    extends OrcFileFormat
+    with CachedFormat
+
+private[spark] object CachedFormat {
+
+  /** The format that stands for one of Parquet or ORC; any other one is left as it is. */
+  def of(
+      meant: FileFormat,
+      table: String,
+      schemes: Seq[String],
+      policy: ScanCachePolicy,
+      figures: ReaderFigures): FileFormat = {
+    def orders(kind: FileKind) = ReadOrders(kind, policy, figures)
+    meant match {
+      case orc: OrcFileFormat => new CachedOrcFormat(orc, table, schemes, orders(FileKind.Orc))
+      case parquet: ParquetFileFormat =>
+        new CachedParquetFormat(parquet, table, schemes, orders(FileKind.Parquet))
+      case other => other
+    }
+  }
+
+  /** The schemes of some paths, that of the default file system for those that have none. */
+  def schemes(paths: Seq[Path], conf: Configuration): Seq[String] =
+    paths.map(path =>
+      Option(path.toUri.getScheme).getOrElse(FileSystem.getDefaultUri(conf).getScheme)).distinct
+}

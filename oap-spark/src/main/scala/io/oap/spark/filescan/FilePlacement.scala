@@ -1,0 +1,92 @@
+package io.oap.spark.filescan
+
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.fs.{BlockLocation, FileStatus, LocatedFileStatus}
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.PartitionedFileUtil
+import org.apache.spark.sql.execution.datasources.{
+  FilePartition,
+  FileStatusWithMetadata,
+  PartitionDirectory
+}
+
+import io.oap.spark.directory.Cluster
+import io.oap.spark.placement.PlacementRules
+import io.oap.spark.scan.PartitionPlan
+
+/**
+ * Tells Spark on which executors the files of a V1 scan are best read, as if these were the hosts of
+ * their blocks. How files are cut and packed into tasks stays Spark's decision, which knows nothing
+ * of that: of a task with many small files those count that most of its bytes lie in.
+ *
+ * @param columns what the scan reads, as the files call it
+ */
+private[filescan] final class FilePlacement(
+    session: SparkSession,
+    columns: Seq[String],
+    isCaseSensitive: Boolean,
+    openCostBytes: Long,
+    rules: PlacementRules)
+    extends Logging {
+
+  /** Returns the files with the places where they are to be read. */
+  def placed(directories: Seq[PartitionDirectory]): Seq[PartitionDirectory] =
+    try {
+      val places = placesOf(directories.flatMap(_.files))
+      directories.map(one => one.copy(files = one.files.map(located(_, places))))
+    } catch {
+      case NonFatal(e) =>
+        logWarning(s"The files of a scan are read where Spark chooses: ${e.getMessage}")
+        directories
+    }
+
+  /** The ranges of each file that have a place, by path. */
+  private def placesOf(files: Seq[FileStatusWithMetadata]): Map[String, Seq[BlockLocation]] = {
+    val whole = files.map(file =>
+      PartitionedFileUtil.getPartitionedFile(
+        file,
+        file.getPath,
+        InternalRow.empty,
+        0,
+        file.getLen))
+    val cluster = Cluster.of(session.sparkContext)
+    val measured = cluster.directory.loadBytesPerSecond
+    val plan = new PartitionPlan(
+      cluster.directory,
+      cluster.load.expectedWaitSeconds,
+      cluster.tell,
+      columns,
+      isCaseSensitive,
+      measured.fold(rules)(rate => rules.copy(loadBytesPerSecond = rate)),
+      // One piece for each executor: the tasks are Spark's.
+      Long.MaxValue,
+      openCostBytes
+    )
+    val placed = for {
+      partition <- plan.of(Seq(FilePartition(0, whole.toArray))).toSeq
+      hosts = partition.preferredLocations()
+      if hosts.nonEmpty
+      file <- partition.asInstanceOf[FilePartition].files
+    } yield file.toPath.toString -> new BlockLocation(hosts, hosts, file.start, file.length)
+    placed.groupMap(_._1)(_._2)
+  }
+
+  private def located(
+      file: FileStatusWithMetadata,
+      places: Map[String, Seq[BlockLocation]]): FileStatusWithMetadata =
+    places.get(file.getPath.toString).fold(file) { blocks =>
+      val status = file.fileStatus
+      // Owners and permissions are left out: some file systems run a command to learn them.
+      val bare = new FileStatus(
+        status.getLen,
+        status.isDirectory,
+        status.getReplication.toInt,
+        status.getBlockSize,
+        status.getModificationTime,
+        status.getPath)
+      file.copy(fileStatus = new LocatedFileStatus(bare, blocks.toArray))
+    }
+}

@@ -1,0 +1,77 @@
+package io.oap.spark.filescan
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
+
+import io.oap.spark.{CacheControl, CacheSuite, OapExtensions, WatchedFileSystem}
+
+/** A suite whose queries are V1 scans; what they read of files is counted by a file system. */
+abstract class FileScanSuite extends CacheSuite {
+
+  override protected def settings: Map[String, String] =
+    super.settings ++ WatchedFileSystem.settings
+
+  /** A folder in the file system that counts. */
+  protected def watched(name: String): String =
+    s"${WatchedFileSystem.Scheme}:${folder.resolve(name)}"
+
+  protected def sql(text: String): DataFrame = spark.sql(text)
+
+  /** The V1 scans of a plan that read through the cache, subqueries included. */
+  protected def cachedFileScans(plan: SparkPlan): Seq[FileSourceScanExec] =
+    collectWithSubqueries(plan) {
+      case scan: FileSourceScanExec if scan.relation.fileFormat.isInstanceOf[CachedFormat] => scan
+    }
+
+  /** Bytes of data files, by their names, that the body read in the file system that counts. */
+  protected def bytesOfData[T](body: => T): (T, Long) = {
+    val before = WatchedFileSystem.bytesOf(FileScanSuite.isData)
+    val result = body
+    (result, WatchedFileSystem.bytesOf(FileScanSuite.isData) - before)
+  }
+
+  /**
+   * Asserts the rows of Spark alone, cold and warm, of V1 scans, and that a warm query reads nothing
+   * of data files.
+   */
+  protected def assertServedByFiles(query: => DataFrame): Unit = {
+    val cold = assertWarm(query)
+    assert(cachedFileScans(cold.queryExecution.executedPlan).nonEmpty, cold.queryExecution)
+  }
+
+  /**
+   * Asserts that of a query whose scans a plan does not show.
+   *
+   * @return the query that was run cold
+   */
+  protected def assertWarm(query: => DataFrame): DataFrame = {
+    val expected = alone(rows(query))
+    CacheControl.clear(spark)
+    val cold = query
+    assertRows(rows(cold), expected, "cold run")
+    val ((warm, counters), bytes) = bytesOfData(counting(rows(query)))
+    assertRows(warm, expected, "warm run")
+    assert(counters.chunksHit > 0, "nothing came from the pool")
+    assert(counters.bytesFromFile === 0, "a warm run read from files")
+    assert(bytes === 0, "a warm run read from data files, the file system says")
+    cold
+  }
+}
+
+object FileScanSuite {
+
+  /** Whether a file is neither of a table's log nor a deletion vector. */
+  def isData(path: String): Boolean =
+    path.endsWith(".orc") || path.endsWith(".parquet") && !path.contains("_delta_log")
+}
+
+/** Such a suite with Delta's extension and catalog beside ours. */
+abstract class DeltaScanSuite extends FileScanSuite {
+  override protected def settings: Map[String, String] = super.settings ++ Map(
+    "spark.sql.extensions" ->
+      s"io.delta.sql.DeltaSparkSessionExtension,${classOf[OapExtensions].getName}",
+    "spark.sql.catalog.spark_catalog" -> "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.databricks.delta.snapshotPartitions" -> "1",
+    s"spark.delta.logStore.${WatchedFileSystem.Scheme}.impl" -> "io.delta.storage.LocalLogStore"
+  )
+}
