@@ -136,15 +136,17 @@ public final class CachedFileStream implements FileStream {
 
   private void fill(List<Range> ranges, List<ByteBuffer> into) throws IOException {
     FileLayout known = layout();
-    for (int i = 0; i < into.size(); i++) {
-      divide(known, ranges.get(i).offset(), into.get(i).duplicate());
-    }
     CacheCounters counters = context.counters();
     found -= counters.chunksHit();
     asked -= counters.chunksAsked();
     try {
+      for (int i = 0; i < into.size(); i++) {
+        divide(known, ranges.get(i).offset(), into.get(i).duplicate());
+      }
       parts.read();
     } finally {
+      // After a failure the buffers are the caller's again, who may read something else into them.
+      parts.clear();
       found += counters.chunksHit();
       asked += counters.chunksAsked();
     }

@@ -54,31 +54,32 @@ final class ChunkParts {
     uncached.add(new Part(end, room));
   }
 
-  /** Reads all that is wanted. Where it fails, nothing of it is wanted any more. */
+  /** Reads all that is wanted. */
   void read() throws IOException {
-    try {
-      List<ChunkRequest> whole = new ArrayList<>();
-      byChunk.forEach(
-          (chunk, parts) -> {
-            long wanted = bytes(parts);
-            if (wanted == chunk.length()) {
+    List<ChunkRequest> whole = new ArrayList<>();
+    byChunk.forEach(
+        (chunk, parts) -> {
+          long wanted = bytes(parts);
+          if (wanted == chunk.length()) {
+            whole.add(chunk);
+          } else if (!copyIfHeld(chunk, parts, wanted)) {
+            if (isWorthLoading(chunk, wanted)) {
               whole.add(chunk);
-            } else if (!copyIfHeld(chunk, parts, wanted)) {
-              if (isWorthLoading(chunk, wanted)) {
-                whole.add(chunk);
-              } else {
-                readAround(chunk, parts, wanted);
-              }
+            } else {
+              readAround(chunk, parts, wanted);
             }
-          });
-      if (!whole.isEmpty()) {
-        load(whole);
-      }
-      readUncached();
-    } finally {
-      byChunk.clear();
-      uncached.clear();
+          }
+        });
+    if (!whole.isEmpty()) {
+      load(whole);
     }
+    readUncached();
+  }
+
+  /** Wants nothing any more. */
+  void clear() {
+    byChunk.clear();
+    uncached.clear();
   }
 
   private static long bytes(List<Part> parts) {

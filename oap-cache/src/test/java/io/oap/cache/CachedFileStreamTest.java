@@ -154,6 +154,34 @@ class CachedFileStreamTest {
   }
 
   @Test
+  void readThatFails_leavesNothingForTheNextOne() throws IOException {
+    boolean[] isFailing = new boolean[1];
+    source =
+        source(
+            1,
+            ranges -> {
+              if (isFailing[0]) {
+                throw new IOException("injected");
+              }
+            },
+            40,
+            30_000);
+    ChunkRequest last = source.chunks.get(source.chunks.size() - 1);
+    ByteBuffer into = ByteBuffer.allocate((int) (length() - last.offset()));
+    try (CachedFileStream stream = open()) {
+      stream.readFully(0, ByteBuffer.allocate(1));
+      cache.footers().clear();
+      isFailing[0] = true;
+      // From a chunk into the footer, which cannot be read.
+      assertThrows(IOException.class, () -> stream.readFully(last.offset(), into));
+      isFailing[0] = false;
+      into.clear().limit(last.length() / 2);
+      stream.readFully(source.chunks.get(0).offset(), into);
+      assertHolds(source.chunks.get(0).offset(), last.length() / 2, into.flip());
+    }
+  }
+
+  @Test
   void anyReads_inASmallPool_withFailuresAndDamage_giveTheBytes() throws IOException {
     long seed = System.nanoTime();
     System.out.println("CachedFileStreamTest seed " + seed);
