@@ -17,8 +17,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A file's bytes: chunks from the pool, footers and other small structures from the heap, all else
- * from the file. Not thread-safe.
+ * One version of a file, as a reader of any library sees it that knows nothing of the cache: bytes
+ * by position. Chunks come from the pool, footers and other small structures from the heap, all
+ * else from the file. Not thread-safe.
  *
  * <p>What is handed out is a copy. A reader of another library says nowhere when it is done with a
  * buffer, so memory of the pool would have to stay pinned for as long as the stream is open, and
@@ -49,7 +50,11 @@ public final class CachedFileStream implements FileStream {
   private long found;
   private long asked;
 
-  CachedFileStream(
+  /**
+   * @param source opened for what the cache lacks only
+   * @param layouts of the file's format
+   */
+  public CachedFileStream(
       FileSource source, LayoutReader layouts, ColumnCache cache, ReadContext context) {
     this.cache = cache;
     this.layouts = layouts;
@@ -157,7 +162,7 @@ public final class CachedFileStream implements FileStream {
     long end = offset + into.remaining();
     long at = offset;
     while (at < end) {
-      ChunkRequest chunk = known == null ? null : known.chunkAt(at);
+      ChunkRequest chunk = known == null ? null : known.index().chunkAt(at);
       boolean isStructure = known != null && findStructure(known, at);
       // A chunk has its dictionary page in it: as such it is read only where that is all.
       if (isStructure && (chunk == null || end <= structureRange.end())) {
@@ -167,7 +172,7 @@ public final class CachedFileStream implements FileStream {
         at = Math.min(end, chunk.end());
         parts.add(chunk, at, nextBytes(into, offset, at));
       } else {
-        at = known == null ? end : Math.min(end, known.nextKnown(at));
+        at = known == null ? end : Math.min(end, nextKnown(known, at));
         parts.addUncached(at, nextBytes(into, offset, at));
       }
     }
@@ -185,12 +190,17 @@ public final class CachedFileStream implements FileStream {
     if (structureRange != null && structureRange.contains(at)) {
       return true;
     }
-    Range found = at < known.footerStart() ? known.structureAt(at) : footer(known);
+    Range found = at < known.footerStart() ? known.index().structureAt(at) : footer(known);
     if (found != null) {
       structureRange = found;
       structure = null;
     }
     return found != null;
+  }
+
+  private static long nextKnown(FileLayout known, long at) {
+    long next = known.index().nextKnown(at);
+    return at < known.footerStart() ? Math.min(next, known.footerStart()) : next;
   }
 
   private Range footer(FileLayout known) {
@@ -212,7 +222,7 @@ public final class CachedFileStream implements FileStream {
 
   private byte[] structureBytes(Range range) throws IOException {
     byte[] known = layout.structure(range);
-    return known == null ? parts.structure(range, layout.chunkAt(range.offset())) : known;
+    return known == null ? parts.structure(range, layout.index().chunkAt(range.offset())) : known;
   }
 
   @Override

@@ -11,25 +11,13 @@ import io.oap.common.FileIdentity;
  */
 public interface FileLayout extends MetadataCache.Footer {
 
-  /** The chunk in which a byte of the file lies, or null. */
-  ChunkRequest chunkAt(long offset);
-
-  /**
-   * The dictionary page, bloom filter, index or the like in which a byte lies, or null. It may be a
-   * part of a chunk. A part of the file that has a structure is kept whole on the Java heap.
-   */
-  Range structureAt(long offset);
+  /** Chunks and structures by position; the footer is not among them. */
+  LayoutIndex index();
 
   /** The bytes of a structure, if they had to be read to know the layout; else null. */
   default byte[] structure(Range range) {
     return null;
   }
-
-  /**
-   * Position of the first byte behind {@code offset} with which a chunk, a structure or the footer
-   * begins; {@link Long#MAX_VALUE} where there is none.
-   */
-  long nextKnown(long offset);
 
   /**
    * Position of the first byte of what readers parse before all else, which reaches to the end of

@@ -7,8 +7,9 @@ import java.util.NavigableMap;
 import java.util.TreeMap;
 
 /**
- * The chunks and small structures of a file by position, for those who implement {@link
- * FileLayout}. Thread-safe once nothing is added any more.
+ * The chunks and small structures of a file by position. A structure is a dictionary page, bloom
+ * filter, index or the like; it may be a part of a chunk, and is kept whole on the Java heap.
+ * Thread-safe once nothing is added any more.
  */
 public final class LayoutIndex {
   private final NavigableMap<Long, ChunkRequest> chunks = new TreeMap<>();
@@ -39,28 +40,39 @@ public final class LayoutIndex {
     return end;
   }
 
-  /** As {@link FileLayout#chunkAt}. */
+  /** The chunk in which a byte of the file lies, or null. */
   public ChunkRequest chunkAt(long offset) {
     Map.Entry<Long, ChunkRequest> before = chunks.floorEntry(offset);
     return before != null && offset < before.getValue().end() ? before.getValue() : null;
   }
 
-  /** As {@link FileLayout#structureAt}. */
+  /** The structure in which a byte of the file lies, or null. */
   public Range structureAt(long offset) {
     Map.Entry<Long, Range> before = structures.floorEntry(offset);
     return before != null && before.getValue().contains(offset) ? before.getValue() : null;
   }
 
   /**
-   * As {@link FileLayout#nextKnown}.
-   *
-   * @param footerStart where the footer of the file begins
+   * Position of the first byte behind {@code offset} with which a chunk or structure begins; {@link
+   * Long#MAX_VALUE} where there is none.
    */
-  public long nextKnown(long offset, long footerStart) {
+  public long nextKnown(long offset) {
     Long chunk = chunks.higherKey(offset);
     Long structure = structures.higherKey(offset);
-    long next = offset < footerStart ? footerStart : Long.MAX_VALUE;
-    next = chunk == null ? next : Math.min(next, chunk);
-    return structure == null ? next : Math.min(next, structure);
+    return Math.min(
+        chunk == null ? Long.MAX_VALUE : chunk, structure == null ? Long.MAX_VALUE : structure);
+  }
+
+  /**
+   * Lengths of the chunks, by row group * columns + column; 0 where there is none.
+   *
+   * @throws ArithmeticException when there are too many for one array
+   */
+  public int[] chunkBytes(int rowGroups, int columns) {
+    int[] bytes = new int[Math.multiplyExact(rowGroups, columns)];
+    for (ChunkRequest chunk : chunks.values()) {
+      bytes[chunk.key().rowGroup() * columns + chunk.key().column()] = chunk.length();
+    }
+    return bytes;
   }
 }

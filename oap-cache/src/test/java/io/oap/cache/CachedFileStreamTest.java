@@ -47,7 +47,7 @@ class CachedFileStreamTest {
   }
 
   private CachedFileStream open(LayoutReader layouts) {
-    return new CachedFile(source, layouts, cache, new ReadContext(counters)).open();
+    return new CachedFileStream(source, layouts, cache, new ReadContext(counters));
   }
 
   private long length() {

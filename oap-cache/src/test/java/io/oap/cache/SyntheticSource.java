@@ -10,10 +10,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.NavigableMap;
 import java.util.Random;
-import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
@@ -25,8 +22,7 @@ final class SyntheticSource implements FileSource {
   final AtomicInteger opened = new AtomicInteger();
   final AtomicInteger closed = new AtomicInteger();
   final List<ChunkRequest> chunks = new ArrayList<>();
-  private final NavigableMap<Long, ChunkRequest> byOffset = new TreeMap<>();
-  private final NavigableMap<Long, Range> structures = new TreeMap<>();
+  private final LayoutIndex index = new LayoutIndex();
   private final FileIdentity identity;
   private final long footerStart;
 
@@ -38,12 +34,12 @@ final class SyntheticSource implements FileSource {
       if (random.nextInt(4) > 0) {
         ChunkRequest chunk = file.chunk(i, at, length);
         chunks.add(chunk);
-        byOffset.put(at, chunk);
+        index.add(chunk);
         if (random.nextInt(3) == 0) {
-          structures.put(at, new Range(at, 1 + random.nextInt(length)));
+          index.addStructure(at, 1 + random.nextInt(length));
         }
       } else if (random.nextBoolean()) {
-        structures.put(at, new Range(at, length));
+        index.addStructure(at, length);
       }
       at += length + (random.nextInt(3) == 0 ? random.nextInt(50) : 0);
     }
@@ -56,24 +52,8 @@ final class SyntheticSource implements FileSource {
   FileLayout layout() {
     return new FileLayout() {
       @Override
-      public ChunkRequest chunkAt(long offset) {
-        Map.Entry<Long, ChunkRequest> before = byOffset.floorEntry(offset);
-        return before != null && offset < before.getValue().end() ? before.getValue() : null;
-      }
-
-      @Override
-      public Range structureAt(long offset) {
-        Map.Entry<Long, Range> before = structures.floorEntry(offset);
-        return before != null && before.getValue().contains(offset) ? before.getValue() : null;
-      }
-
-      @Override
-      public long nextKnown(long offset) {
-        long next = offset < footerStart ? footerStart : Long.MAX_VALUE;
-        Long chunk = byOffset.higherKey(offset);
-        Long structure = structures.higherKey(offset);
-        next = chunk == null ? next : Math.min(next, chunk);
-        return structure == null ? next : Math.min(next, structure);
+      public LayoutIndex index() {
+        return index;
       }
 
       @Override
@@ -83,13 +63,12 @@ final class SyntheticSource implements FileSource {
 
       @Override
       public KnownFile describe(FileIdentity of) {
-        int[] bytes = new int[chunks.stream().mapToInt(c -> c.key().column()).max().orElse(0) + 1];
-        chunks.forEach(chunk -> bytes[chunk.key().column()] = chunk.length());
+        int count = chunks.stream().mapToInt(c -> c.key().column()).max().orElse(0) + 1;
         List<String> columns = new ArrayList<>();
-        for (int i = 0; i < bytes.length; i++) {
+        for (int i = 0; i < count; i++) {
           columns.add("c" + i);
         }
-        return new KnownFile(of, columns, new long[] {0}, bytes);
+        return new KnownFile(of, columns, new long[] {0}, index.chunkBytes(1, count));
       }
 
       @Override

@@ -97,23 +97,13 @@ final class OrcFileLayout implements FileLayout {
   }
 
   @Override
-  public ChunkRequest chunkAt(long offset) {
-    return index.chunkAt(offset);
-  }
-
-  @Override
-  public Range structureAt(long offset) {
-    return index.structureAt(offset);
+  public LayoutIndex index() {
+    return index;
   }
 
   @Override
   public byte[] structure(Range range) {
     return stripeFooters.get(range);
-  }
-
-  @Override
-  public long nextKnown(long offset) {
-    return index.nextKnown(offset, footerStart);
   }
 
   @Override
@@ -123,12 +113,9 @@ final class OrcFileLayout implements FileLayout {
 
   @Override
   public KnownFile describe(FileIdentity identity) {
-    int[] chunkBytes = new int[Math.multiplyExact(stripes.size(), columns.size())];
-    for (ChunkRequest chunk : index.chunks()) {
-      chunkBytes[chunk.key().rowGroup() * columns.size() + chunk.key().column()] = chunk.length();
-    }
     long[] starts = stripes.stream().mapToLong(Long::longValue).toArray();
-    return new KnownFile(identity, columns, starts, chunkBytes);
+    return new KnownFile(
+        identity, columns, starts, index.chunkBytes(stripes.size(), columns.size()));
   }
 
   @Override

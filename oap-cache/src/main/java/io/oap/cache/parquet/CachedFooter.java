@@ -3,7 +3,6 @@ package io.oap.cache.parquet;
 import io.oap.cache.ChunkRequest;
 import io.oap.cache.FileLayout;
 import io.oap.cache.LayoutIndex;
-import io.oap.cache.file.FileRanges.Range;
 import io.oap.cache.file.KnownFiles.KnownFile;
 import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
@@ -201,18 +200,8 @@ public final class CachedFooter implements FileLayout {
   }
 
   @Override
-  public ChunkRequest chunkAt(long offset) {
-    return index.chunkAt(offset);
-  }
-
-  @Override
-  public Range structureAt(long offset) {
-    return index.structureAt(offset);
-  }
-
-  @Override
-  public long nextKnown(long offset) {
-    return index.nextKnown(offset, footerStart);
+  public LayoutIndex index() {
+    return index;
   }
 
   @Override
@@ -237,11 +226,8 @@ public final class CachedFooter implements FileLayout {
     List<String> columns = leaves.stream().map(leaf -> leaf.getPath()[0].intern()).toList();
     List<BlockMetaData> rowGroups = metadata.getBlocks();
     long[] starts = rowGroups.stream().mapToLong(BlockMetaData::getStartingPos).toArray();
-    int[] chunkBytes = new int[Math.multiplyExact(rowGroups.size(), columns.size())];
-    for (ChunkRequest chunk : index.chunks()) {
-      chunkBytes[chunk.key().rowGroup() * columns.size() + chunk.key().column()] = chunk.length();
-    }
-    return new KnownFile(identity, columns, starts, chunkBytes);
+    return new KnownFile(
+        identity, columns, starts, index.chunkBytes(rowGroups.size(), columns.size()));
   }
 
   @Override

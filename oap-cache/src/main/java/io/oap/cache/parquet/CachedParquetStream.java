@@ -234,7 +234,7 @@ public final class CachedParquetStream extends ParquetFileStream {
   private boolean windowAtPosition() throws IOException {
     long in = position - windowStart;
     if (in < 0 || in >= window.limit()) {
-      Range structure = footer.structureAt(position);
+      Range structure = footer.index().structureAt(position);
       if (structure == null) {
         return false;
       }

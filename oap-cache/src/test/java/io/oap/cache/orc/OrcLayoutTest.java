@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.oap.cache.CachedFile;
 import io.oap.cache.CachedFileStream;
 import io.oap.cache.ColumnCache;
 import io.oap.cache.ReadContext;
@@ -108,9 +107,8 @@ class OrcLayoutTest {
   }
 
   private CachedFileStream stream() throws IOException {
-    return new CachedFile(
-            new HadoopFileSource(path(), conf), OrcLayout.READER, cache, new ReadContext(counters))
-        .open();
+    return new CachedFileStream(
+        new HadoopFileSource(path(), conf), OrcLayout.READER, cache, new ReadContext(counters));
   }
 
   /** The local file system, with every file read through the cache. */

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.oap.cache.CachedFile;
 import io.oap.cache.CachedFileStream;
 import io.oap.cache.ReadContext;
 import io.oap.cache.file.FileReplacedException;
@@ -47,12 +46,11 @@ class ParquetLayoutTest {
 
   private CachedFileStream stream() throws IOException {
     reading.counters = new CacheCounters();
-    return new CachedFile(
-            new HadoopFileSource(reading.path, reading.conf),
-            ParquetLayout.READER,
-            reading.cache,
-            new ReadContext(reading.counters))
-        .open();
+    return new CachedFileStream(
+        new HadoopFileSource(reading.path, reading.conf),
+        ParquetLayout.READER,
+        reading.cache,
+        new ReadContext(reading.counters));
   }
 
   /** Rows by Parquet's reader, which reads the footer by itself and joins columns to one range. */

@@ -1,6 +1,6 @@
 package io.oap.spark.filescan;
 
-import io.oap.cache.CachedFile;
+import io.oap.cache.CachedFileStream;
 import io.oap.cache.ColumnCache;
 import io.oap.cache.LayoutReader;
 import io.oap.cache.ReadContext;
@@ -65,8 +65,8 @@ final class FileRead {
 
   /** The file's bytes, in the version of its status. */
   FSDataInputStream open(FileSystem fs) throws IOException {
-    CachedFile file = new CachedFile(source(fs), layouts, cache, context);
-    return new FSDataInputStream(new CachedInputStream(file.open()));
+    return new FSDataInputStream(
+        new CachedInputStream(new CachedFileStream(source(fs), layouts, cache, context)));
   }
 
   private synchronized HadoopFileSource source(FileSystem fs) throws IOException {

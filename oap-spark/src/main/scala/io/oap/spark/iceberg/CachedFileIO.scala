@@ -14,7 +14,7 @@ import org.apache.iceberg.io.{
   SeekableInputStream
 }
 
-import io.oap.cache.{CachedFile, CachedFileStream}
+import io.oap.cache.CachedFileStream
 import io.oap.cache.file.FileRanges.Range
 
 /**
@@ -23,12 +23,12 @@ import io.oap.cache.file.FileRanges.Range
  *
  * @param real Iceberg's own, which reads what the cache lacks and all other files
  * @param served locations of the files that are read through the cache
- * @param cached makes a file of its source; called for each stream
+ * @param cached opens a stream of a file
  */
 private[iceberg] final class CachedFileIO(
     real: FileIO,
     served: Set[String],
-    cached: IcebergFileSource => CachedFile)
+    cached: IcebergFileSource => CachedFileStream)
     extends FileIO {
 
   override def newInputFile(location: String): InputFile = real.newInputFile(location)
@@ -49,13 +49,13 @@ private[iceberg] final class CachedFileIO(
 private final class CachedInputFile(
     real: InputFile,
     length: Long,
-    cached: IcebergFileSource => CachedFile)
+    cached: IcebergFileSource => CachedFileStream)
     extends InputFile {
 
   override def getLength: Long = length
 
   override def newStream(): SeekableInputStream =
-    new CachedInputStream(cached(new IcebergFileSource(real, length)).open(), length)
+    new CachedInputStream(cached(new IcebergFileSource(real, length)), length)
 
   override def location(): String = real.location()
 

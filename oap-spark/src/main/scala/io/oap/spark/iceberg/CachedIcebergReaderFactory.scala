@@ -13,7 +13,7 @@ import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-import io.oap.cache.{CachedFile, ColumnCache, ReadContext}
+import io.oap.cache.{CachedFileStream, ColumnCache, ReadContext}
 import io.oap.cache.parquet.ParquetLayout
 import io.oap.cache.pool.Admission
 import io.oap.cache.stats.{CacheCounters, Figure}
@@ -65,7 +65,11 @@ private[iceberg] final class CachedIcebergReaderFactory(
       val io = new CachedFileIO(
         real,
         served,
-        new CachedFile(_, ParquetLayout.READER, cache, context(partition, cache, counters.next())))
+        new CachedFileStream(
+          _,
+          ParquetLayout.READER,
+          cache,
+          context(partition, cache, counters.next())))
       Some(shape.withFileIo(partition.iceberg, io))
     } catch {
       case e @ (NonFatal(_) | _: LinkageError) =>
