@@ -2,7 +2,6 @@ package io.oap.cache;
 
 import io.oap.cache.file.FileSource;
 import io.oap.cache.file.FileStream;
-import io.oap.cache.file.KnownFiles.KnownFile;
 import io.oap.cache.file.TailStream;
 import io.oap.cache.stats.CacheCounters;
 import io.oap.common.FileId;
@@ -222,15 +221,12 @@ public final class CachedFileStream implements FileStream {
 
   private byte[] structureBytes(Range range) throws IOException {
     byte[] known = layout.structure(range);
-    return known == null ? parts.structure(range, layout.index().chunkAt(range.offset())) : known;
+    return known == null ? parts.structure(range, layout.index()) : known;
   }
 
   @Override
   public void close() throws IOException {
-    KnownFile known = cache.files().get(id);
-    if (known != null) {
-      known.reads().add(found, asked);
-    }
+    cache.files().recordRead(id, found, asked);
     found = asked = 0;
     file.close();
   }

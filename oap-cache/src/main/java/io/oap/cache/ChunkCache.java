@@ -204,21 +204,6 @@ public final class ChunkCache {
     }
   }
 
-  /**
-   * Tells the model of a get of some pages only, from the pool or read around it.
-   *
-   * @param wanted length of those pages
-   */
-  public void recordPartialAsk(
-      ChunkRequest chunk, long wanted, boolean wasHeld, ReadContext context) {
-    recordAsk(
-        chunk.key(),
-        chunk.length(),
-        wanted,
-        wasHeld,
-        wasHeld ? context.admission() : Admission.NEVER);
-  }
-
   /** Tells the model that a chunk has entered the pool that nobody has asked for. */
   void recordEntry(ChunkKey key, long bytes) {
     if (model != null) {
@@ -294,7 +279,7 @@ public final class ChunkCache {
   }
 
   /** Whether this question was asked of the chunk before, as far as a bounded memory tells. */
-  public boolean isAskedAgain(ChunkKey key) {
+  boolean isAskedAgain(ChunkKey key) {
     return askedInPart.asMap().putIfAbsent(key, Boolean.TRUE) != null;
   }
 

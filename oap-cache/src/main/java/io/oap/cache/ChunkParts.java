@@ -2,8 +2,6 @@ package io.oap.cache;
 
 import io.oap.cache.file.FileRanges.Range;
 import io.oap.cache.file.FileStream;
-import io.oap.cache.stats.MissCause;
-import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -14,9 +12,6 @@ import java.util.TreeMap;
 
 /** Parts of a file's chunks that one read wants, copied out of the cache. Not thread-safe. */
 final class ChunkParts {
-  /** A chunk that is so small is loaded whole: the request costs more than its bytes. */
-  private static final int SMALL_CHUNK_BYTES = 256 << 10;
-
   /**
    * @param end position behind the part's last byte
    * @param room for its bytes, all of them
@@ -34,6 +29,7 @@ final class ChunkParts {
   private final ChunkCache chunks;
   private final FileStream file;
   private final ReadContext context;
+  private final PartialReads partial;
   private final Map<ChunkRequest, List<Part>> byChunk =
       new TreeMap<>(Comparator.comparingLong(ChunkRequest::offset));
   private final List<Part> uncached = new ArrayList<>();
@@ -42,6 +38,7 @@ final class ChunkParts {
     this.chunks = chunks;
     this.file = file;
     this.context = context;
+    this.partial = new PartialReads(chunks, file, context);
   }
 
   /** Wants a part of a chunk; {@code room} is filled from its start by {@link #read}. */
@@ -63,10 +60,11 @@ final class ChunkParts {
           if (wanted == chunk.length()) {
             whole.add(chunk);
           } else if (!copyIfHeld(chunk, parts, wanted)) {
-            if (isWorthLoading(chunk, wanted)) {
+            if (partial.isWorthLoading(chunk, wanted)) {
               whole.add(chunk);
             } else {
-              readAround(chunk, parts, wanted);
+              partial.onBypass(chunk, wanted);
+              uncached.addAll(parts);
             }
           }
         });
@@ -91,23 +89,10 @@ final class ChunkParts {
       if (found == null || found.dropDamaged()) {
         return false;
       }
-      context.counters().hit(wanted);
-      chunks.recordPartialAsk(chunk, wanted, true, context);
+      partial.onHit(chunk, wanted);
       copy(found.buffer(0), chunk, parts);
       return true;
     }
-  }
-
-  private boolean isWorthLoading(ChunkRequest chunk, long wanted) {
-    return chunk.length() <= SMALL_CHUNK_BYTES
-        || wanted * 2 > chunk.length()
-        || chunks.isAskedAgain(chunk.key());
-  }
-
-  private void readAround(ChunkRequest chunk, List<Part> parts, long wanted) {
-    context.counters().miss(MissCause.OTHER);
-    chunks.recordPartialAsk(chunk, wanted, false, context);
-    uncached.addAll(parts);
   }
 
   private void load(List<ChunkRequest> whole) throws IOException {
@@ -144,28 +129,8 @@ final class ChunkParts {
     }
   }
 
-  /**
-   * Reads a small structure: out of the chunk it lies in, if that is held, else from the file.
-   *
-   * @param around the chunk in which its first byte lies, or null
-   */
-  byte[] structure(Range range, ChunkRequest around) throws IOException {
-    ByteBuffer bytes = ByteBuffer.allocate(range.length());
-    boolean isWithin = around != null && range.end() <= around.end();
-    try (PinnedChunks found = isWithin ? chunks.getIfHeld(around, context) : null) {
-      // It is kept longer than the chunk, so that damage must not go with it.
-      if (found != null && !found.dropDamaged()) {
-        copy(found.buffer(0), around, List.of(new Part(range.end(), bytes)));
-        return bytes.array();
-      }
-    }
-    long start = System.nanoTime();
-    while (bytes.hasRemaining()) {
-      if (file.read(range.offset() + bytes.position(), bytes) < 0) {
-        throw new EOFException("The file ended within " + range);
-      }
-    }
-    context.counters().read(range.length(), System.nanoTime() - start);
-    return bytes.array();
+  /** As {@link PartialReads#structure}. */
+  byte[] structure(Range range, LayoutIndex index) throws IOException {
+    return partial.structure(range, index);
   }
 }

@@ -93,6 +93,19 @@ public final class KnownFiles {
   }
 
   /**
+   * Records what a reader has asked for of a file, if it is known.
+   *
+   * @param found how many of the column chunks were in the pool
+   * @param asked all of them
+   */
+  public void recordRead(FileId id, long found, long asked) {
+    KnownFile file = get(id);
+    if (file != null) {
+      file.reads().add(found, asked);
+    }
+  }
+
+  /**
    * The files in a folder, at any depth, or the one file of this name.
    *
    * @param path fully qualified, with scheme and authority

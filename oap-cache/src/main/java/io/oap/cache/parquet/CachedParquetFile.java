@@ -5,7 +5,6 @@ import io.oap.cache.ColumnCache;
 import io.oap.cache.ReadContext;
 import io.oap.cache.file.FileSource;
 import io.oap.cache.file.FileStream;
-import io.oap.cache.file.KnownFiles;
 import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
 import io.oap.common.FileIdentity;
@@ -73,10 +72,7 @@ public final class CachedParquetFile {
    * @param asked all of them
    */
   public void recordRead(long found, long asked) {
-    KnownFiles.KnownFile known = cache.files().get(id);
-    if (known != null) {
-      known.reads().add(found, asked);
-    }
+    cache.files().recordRead(id, found, asked);
   }
 
   /** Whether the file's data or footer is encrypted; such files are not for the cache. */

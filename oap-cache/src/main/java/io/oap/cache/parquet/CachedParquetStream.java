@@ -2,14 +2,13 @@ package io.oap.cache.parquet;
 
 import io.oap.cache.ChunkCache;
 import io.oap.cache.ChunkRequest;
+import io.oap.cache.PartialReads;
 import io.oap.cache.PinnedChunks;
 import io.oap.cache.ReadContext;
 import io.oap.cache.file.FileRanges.Range;
 import io.oap.cache.file.FileStream;
 import io.oap.cache.file.MetadataCache;
-import io.oap.cache.stats.MissCause;
 import io.oap.common.FileId;
-import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -35,7 +34,6 @@ import org.apache.parquet.io.ParquetFileRange;
  * the footer cache. All else is read from the file.
  */
 public final class CachedParquetStream extends ParquetFileStream {
-  private static final int SMALL_CHUNK_BYTES = 256 << 10;
   private static final ByteBuffer EMPTY = ByteBuffer.allocate(0);
 
   private final FileId id;
@@ -43,6 +41,7 @@ public final class CachedParquetStream extends ParquetFileStream {
   private final MetadataCache footers;
   private final ChunkCache chunks;
   private final ReadContext context;
+  private final PartialReads partial;
 
   private final List<PinnedChunks> held = new ArrayList<>();
   private ByteBuffer window = EMPTY;
@@ -61,6 +60,7 @@ public final class CachedParquetStream extends ParquetFileStream {
     this.footers = footers;
     this.chunks = chunks;
     this.context = context;
+    this.partial = new PartialReads(chunks, file, context);
   }
 
   @Override
@@ -130,11 +130,10 @@ public final class CachedParquetStream extends ParquetFileStream {
           if (isPart && serveHeld(chunk, wanted)) {
             return;
           }
-          if (!isPart || isWorthLoading(chunk, wanted)) {
+          if (!isPart || partial.isWorthLoading(chunk, wantedBytes(wanted))) {
             whole.add(chunk);
           } else {
-            counters.miss(MissCause.OTHER);
-            chunks.recordPartialAsk(chunk, wantedBytes(wanted), false, context);
+            partial.onBypass(chunk, wantedBytes(wanted));
             around.addAll(wanted);
           }
         });
@@ -168,16 +167,6 @@ public final class CachedParquetStream extends ParquetFileStream {
     return held.isEmpty() ? -1 : held.get(0).requests().get(0).key().rowGroup();
   }
 
-  /**
-   * A chunk of which a part is wanted is loaded whole when most of it is wanted now, when parts of
-   * it were wanted before, or when it is so small that the request costs more than the bytes.
-   */
-  private boolean isWorthLoading(ChunkRequest chunk, List<ParquetFileRange> wanted) {
-    return chunk.length() <= SMALL_CHUNK_BYTES
-        || wantedBytes(wanted) * 2 > chunk.length()
-        || chunks.isAskedAgain(chunk.key());
-  }
-
   private static long wantedBytes(List<ParquetFileRange> wanted) {
     return wanted.stream().mapToLong(ParquetFileRange::getLength).sum();
   }
@@ -188,8 +177,7 @@ public final class CachedParquetStream extends ParquetFileStream {
       return false;
     }
     held.add(found);
-    counters.hit(wantedBytes(wanted));
-    chunks.recordPartialAsk(chunk, wantedBytes(wanted), true, context);
+    partial.onHit(chunk, wantedBytes(wanted));
     slice(found.buffer(0), chunk, wanted);
     return true;
   }
@@ -240,37 +228,13 @@ public final class CachedParquetStream extends ParquetFileStream {
       }
       windowStart = structure.offset();
       window =
-          ByteBuffer.wrap(footers.structure(id, windowStart, () -> structure(structure.length())));
+          ByteBuffer.wrap(
+              footers.structure(
+                  id, windowStart, () -> partial.structure(structure, footer.index())));
       in = position - windowStart;
     }
     window.position((int) in);
     return true;
-  }
-
-  /**
-   * Bytes of a structure at {@link #windowStart}: out of a held chunk, else out of the file. They
-   * are kept longer than the chunk, so that damage must not go with them.
-   */
-  private byte[] structure(int length) throws IOException {
-    byte[] bytes = new byte[length];
-    ChunkRequest chunk = footer.chunkAround(windowStart, length);
-    try (PinnedChunks found = chunk == null ? null : chunks.getIfHeld(chunk, context)) {
-      if (found == null || found.dropDamaged()) {
-        readFileFully(windowStart, ByteBuffer.wrap(bytes));
-      } else {
-        ByteBuffer source = found.buffer(0);
-        source.get(source.position() + (int) (windowStart - chunk.offset()), bytes);
-      }
-    }
-    return bytes;
-  }
-
-  private void readFileFully(long at, ByteBuffer into) throws IOException {
-    while (into.hasRemaining()) {
-      if (readFile(at + into.position(), into) < 0) {
-        throw new EOFException("File ended within what lies at " + at);
-      }
-    }
   }
 
   @Override
