@@ -183,8 +183,8 @@ class CachedFileStreamTest {
 
   @Test
   void anyReads_inASmallPool_withFailuresAndDamage_giveTheBytes() throws IOException {
-    long seed = System.nanoTime();
-    System.out.println("CachedFileStreamTest seed " + seed);
+    long seed = Long.getLong("oap.seed", System.nanoTime());
+    System.out.println("CachedFileStreamTest: seed " + seed + " (-Doap.seed)");
     Random random = new Random(seed);
     SyntheticFile.Reading failing =
         ranges -> {

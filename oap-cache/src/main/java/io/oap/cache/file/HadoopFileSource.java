@@ -170,15 +170,7 @@ public final class HadoopFileSource implements FileSource {
       if (file.getPos() != position) {
         file.seek(position);
       }
-      byte[] bytes = into.hasArray() ? into.array() : new byte[into.remaining()];
-      int start = into.hasArray() ? into.arrayOffset() + into.position() : 0;
-      int count = file.read(bytes, start, into.remaining());
-      if (count > 0 && into.hasArray()) {
-        into.position(into.position() + count);
-      } else if (count > 0) {
-        into.put(bytes, 0, count);
-      }
-      return count;
+      return FileStream.read(file, into);
     }
 
     @Override

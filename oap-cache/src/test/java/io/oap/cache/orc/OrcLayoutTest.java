@@ -5,12 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.oap.cache.CachedFileStream;
+import io.oap.cache.CachedInputStream;
 import io.oap.cache.ColumnCache;
 import io.oap.cache.ReadContext;
 import io.oap.cache.file.HadoopFileSource;
 import io.oap.cache.file.KnownFiles.KnownFile;
 import io.oap.cache.stats.CacheCounters;
-import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -21,7 +21,6 @@ import java.util.Map;
 import java.util.Random;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
-import org.apache.hadoop.fs.FSInputStream;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RawLocalFileSystem;
 import org.apache.hadoop.hive.ql.exec.vector.BytesColumnVector;
@@ -115,53 +114,7 @@ class OrcLayoutTest {
   private final class CachedLocalFiles extends RawLocalFileSystem {
     @Override
     public FSDataInputStream open(Path path, int bufferSize) throws IOException {
-      CachedFileStream in = stream();
-      return new FSDataInputStream(new Positioned(in));
-    }
-  }
-
-  private static final class Positioned extends FSInputStream {
-    private final CachedFileStream in;
-    private long position;
-
-    Positioned(CachedFileStream in) {
-      this.in = in;
-    }
-
-    @Override
-    public void seek(long to) throws IOException {
-      if (to < 0) {
-        throw new EOFException("before the start");
-      }
-      position = to;
-    }
-
-    @Override
-    public long getPos() {
-      return position;
-    }
-
-    @Override
-    public boolean seekToNewSource(long target) {
-      return false;
-    }
-
-    @Override
-    public int read() throws IOException {
-      byte[] one = new byte[1];
-      return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
-    }
-
-    @Override
-    public int read(byte[] bytes, int start, int length) throws IOException {
-      int count = in.read(position, ByteBuffer.wrap(bytes, start, length));
-      position += Math.max(0, count);
-      return count;
-    }
-
-    @Override
-    public void close() throws IOException {
-      in.close();
+      return new FSDataInputStream(new CachedInputStream(stream()));
     }
   }
 

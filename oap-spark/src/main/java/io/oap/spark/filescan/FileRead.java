@@ -1,6 +1,7 @@
 package io.oap.spark.filescan;
 
 import io.oap.cache.CachedFileStream;
+import io.oap.cache.CachedInputStream;
 import io.oap.cache.ColumnCache;
 import io.oap.cache.LayoutReader;
 import io.oap.cache.ReadContext;

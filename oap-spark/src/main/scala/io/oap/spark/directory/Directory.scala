@@ -6,7 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import com.google.common.collect.Interners
 
-import io.oap.spark.placement.LiveExecutor
+import io.oap.spark.placement.{LiveExecutor, PlacementRules}
 import io.oap.spark.rpc.{FileDelta, FileLayout, ResidencyDelta, ResidencyReply}
 
 /**
@@ -140,6 +140,10 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
     val rates = executors.values.asScala.map(_.loadBytesPerSecond).filter(_ > 0)
     if (rates.isEmpty) None else Some(rates.sum / rates.size)
   }
+
+  /** The rules with the speed that was measured, where any was. */
+  def measured(rules: PlacementRules): PlacementRules =
+    loadBytesPerSecond.fold(rules)(rate => rules.copy(loadBytesPerSecond = rate))
 
   /** Bytes of heap the Directory takes, about. */
   def estimatedBytes: Long = synchronized {

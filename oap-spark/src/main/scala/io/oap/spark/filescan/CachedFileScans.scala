@@ -1,7 +1,5 @@
 package io.oap.spark.filescan
 
-import scala.util.control.NonFatal
-
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -19,15 +17,7 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import io.oap.spark.directory.Cluster
 import io.oap.spark.optimizer.UseColumnCache
 import io.oap.spark.scan.CachedParquetScan
-import io.oap.spark.table.{
-  CachedFormats,
-  PinnedColumns,
-  PinnedTables,
-  QuotaRegistry,
-  ScanCachePolicy,
-  TableSelector,
-  TablesRead
-}
+import io.oap.spark.table.{CachedFormats, PinnedColumns, ScanCachePolicy, TableSelector, TablesRead}
 
 /**
  * Has V1 scans read through the cache: of Delta's tables, of ORC files, and of Parquet files that
@@ -93,15 +83,13 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
     val paths = files.location.rootPaths
     table.foreach(Cluster.of(context).removedFiles.tableIsRead)
     TablesRead.isRead(table, files.location, isWhole = false)
-    val pinned =
-      if (choice.isPinned(table, files.options)) Some(PinnedColumns.All)
-      else PinnedTables.of(context).of(paths).map(inFiles(_, format))
-    val limits = QuotaRegistry.of(context).isRead(table, paths)(refreshed)
+    val said =
+      ScanCachePolicy.of(context, table, paths, files.options, choice, isPlaced = true)(refreshed)
+    val policy = said.copy(pinned = said.pinned.map(inFiles(_, format)))
     val figures = new ReaderFigures
     context.register(figures)
     val name = table.fold(paths.mkString(", "))(_.identifier.unquotedString)
     val schemes = CachedFormat.schemes(paths, context.hadoopConfiguration)
-    val policy = ScanCachePolicy(pinned, limits, isPlaced = true)
     files.copy(
       location = new CachedFileIndex(files.location, placement(scan, format)),
       fileFormat = CachedFormat.of(format, name, schemes, policy, figures)
@@ -133,12 +121,11 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
       })
     }
 
-  /** A table as the catalog knows it now, unless it is no more. */
-  private def refreshed(table: CatalogTable): CatalogTable =
-    try {
-      val now = session.sessionState.catalog.getTableMetadata(table.identifier)
-      now.copy(properties = table.properties ++ now.properties)
-    } catch { case NonFatal(_) => table }
+  /** The catalog may not know the properties that the table's log has. */
+  private def refreshed(table: CatalogTable): CatalogTable = {
+    val now = ScanCachePolicy.refreshed(session, table)
+    now.copy(properties = table.properties ++ now.properties)
+  }
 }
 
 private[spark] object CachedFileScans {

@@ -53,14 +53,13 @@ private[filescan] final class FilePlacement(
         0,
         file.getLen))
     val cluster = Cluster.of(session.sparkContext)
-    val measured = cluster.directory.loadBytesPerSecond
     val plan = new PartitionPlan(
       cluster.directory,
       cluster.load.expectedWaitSeconds,
       cluster.tell,
       columns,
       isCaseSensitive,
-      measured.fold(rules)(rate => rules.copy(loadBytesPerSecond = rate)),
+      cluster.directory.measured(rules),
       // One piece for each executor: the tasks are Spark's.
       Long.MaxValue,
       openCostBytes

@@ -6,7 +6,6 @@ import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.fs.Path
-import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.{CatalogStorageFormat, CatalogTable, CatalogTableType}
@@ -19,15 +18,7 @@ import org.apache.spark.sql.execution.python.{MapInArrowExec, MapInPandasExec}
 import org.apache.spark.sql.types.StructType
 
 import io.oap.spark.scan.CachedParquetScan
-import io.oap.spark.table.{
-  CachedFormats,
-  PinnedColumns,
-  PinnedTables,
-  QuotaRegistry,
-  ScanCachePolicy,
-  TableSelector,
-  TablesRead
-}
+import io.oap.spark.table.{CachedFormats, ScanCachePolicy, TableSelector, TablesRead}
 
 /**
  * Has the scans of Iceberg tables read through the cache: those that a plan's conditions,
@@ -100,7 +91,8 @@ private[spark] object CacheIcebergScans extends Rule[SparkPlan] with Logging {
               Some(new CachedIcebergScan(
                 scan,
                 PartitionShape.of(scan.getClass.getClassLoader),
-                rules(context, known, location.toSeq, options, selector, isPlaced),
+                ScanCachePolicy.of(context, known, location.toSeq, options, selector, isPlaced)(
+                  identity),
                 keepsLoaded = scan.getClass.getName != OfRewrites,
                 context,
                 if (isPlaced) CachedParquetScan.placementRules(conf) else None,
@@ -111,19 +103,6 @@ private[spark] object CacheIcebergScans extends Rule[SparkPlan] with Logging {
         case _ => None
       }
   }
-
-  private def rules(
-      context: SparkContext,
-      table: Option[CatalogTable],
-      location: Seq[Path],
-      options: Map[String, String],
-      selector: TableSelector,
-      isPlaced: Boolean): ScanCachePolicy = ScanCachePolicy(
-    if (selector.isPinned(table, options)) Some(PinnedColumns.All)
-    else PinnedTables.of(context).of(location),
-    QuotaRegistry.of(context).isRead(table, location)(identity),
-    isPlaced
-  )
 
   /** Fails open: another version of Iceberg may have other classes. */
   private def orAsItIs(scan: => Option[Scan]): Option[Scan] =

@@ -18,7 +18,7 @@ import io.oap.cache.parquet.ParquetLayout
 import io.oap.cache.pool.Admission
 import io.oap.cache.stats.{CacheCounters, Figure}
 import io.oap.spark.executor.ExecutorCache
-import io.oap.spark.read.ScanMetrics
+import io.oap.spark.read.{CachedParquetReaderFactory, ScanMetrics}
 import io.oap.spark.table.ScanCachePolicy
 
 /**
@@ -86,10 +86,7 @@ private[iceberg] final class CachedIcebergReaderFactory(
     def none(admission: Admission) = new ReadContext(counters, admission, _ => false)
     if (!keepsLoaded) none(Admission.NEVER)
     else if (partition.isGuest(SparkEnv.get.executorId)) none(Admission.IF_FREE)
-    else
-      tableRules.pinned.fold(new ReadContext(counters)) { columns =>
-        new ReadContext(counters, Admission.EVICTING, cache.files.inColumns(columns.contains(_)))
-      }
+    else CachedParquetReaderFactory.contextAtHome(cache, tableRules, counters)
   }
 }
 

@@ -12,7 +12,7 @@ import org.apache.spark.sql.types.StructType
 import io.oap.spark.directory.Cluster
 import io.oap.spark.placement.PlacementRules
 import io.oap.spark.read.ScanMetrics
-import io.oap.spark.scan.{ForeignScan, ScanShares}
+import io.oap.spark.scan.{CachedScan, ScanShares}
 import io.oap.spark.table.ScanCachePolicy
 
 /**
@@ -33,7 +33,7 @@ private[iceberg] final class CachedIcebergScan(
     context: SparkContext,
     placement: Option[PlacementRules],
     isCaseSensitive: Boolean)
-    extends ForeignScan
+    extends CachedScan
     with SupportsRuntimeV2Filtering
     with SupportsMetadata {
 
@@ -69,12 +69,11 @@ private[iceberg] final class CachedIcebergScan(
     val groups = partitions.map(one => ServedFiles.splits(shape.taskGroup(one)))
     val places = placement.map { rules =>
       val cluster = Cluster.of(context)
-      val measured = cluster.directory.loadBytesPerSecond
       new GroupPlaces(
         cluster.directory,
         cluster.load.expectedWaitSeconds,
         cluster.tell,
-        measured.fold(rules)(rate => rules.copy(loadBytesPerSecond = rate)),
+        cluster.directory.measured(rules),
         readSchema().fieldNames.toSeq,
         isCaseSensitive,
         groups.toIndexedSeq,

@@ -85,12 +85,7 @@ private final class IcebergFileStream(file: InputFile) extends FileStream {
 
   override def read(position: Long, into: ByteBuffer): Int = {
     if (opened.getPos != position) opened.seek(position)
-    val bytes = if (into.hasArray) into.array else new Array[Byte](into.remaining)
-    val start = if (into.hasArray) into.arrayOffset + into.position() else 0
-    val count = opened.read(bytes, start, into.remaining)
-    if (count > 0 && into.hasArray) into.position(into.position() + count)
-    else if (count > 0) into.put(bytes, 0, count)
-    count
+    FileStream.read(opened, into)
   }
 
   override def close(): Unit =

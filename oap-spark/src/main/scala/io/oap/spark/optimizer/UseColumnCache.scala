@@ -1,7 +1,6 @@
 package io.oap.spark.optimizer
 
 import scala.jdk.CollectionConverters._
-import scala.util.control.NonFatal
 
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
@@ -26,15 +25,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import io.oap.spark.directory.Cluster
 import io.oap.spark.internals.{ConfigKeys, SparkInternals, SparkVersion}
 import io.oap.spark.scan.{CachedParquetTable, CatalogPartitions, V1Statistics}
-import io.oap.spark.table.{
-  CachedFormats,
-  PinnedColumns,
-  PinnedTables,
-  QuotaRegistry,
-  ScanCachePolicy,
-  TableSelector,
-  TablesRead
-}
+import io.oap.spark.table.{CachedFormats, ScanCachePolicy, TableSelector, TablesRead}
 
 /**
  * Turns the Parquet relations of a plan into relations whose scan reads through the column cache.
@@ -165,17 +156,9 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
       paths: Seq[Path],
       options: Map[String, String],
       choice: TableSelector,
-      isPlaced: Boolean): ScanCachePolicy = ScanCachePolicy(
-    if (choice.isPinned(table, options)) Some(PinnedColumns.All)
-    else PinnedTables.of(session.sparkContext).of(paths),
-    QuotaRegistry.of(session.sparkContext).isRead(table, paths)(refreshed),
-    isPlaced
-  )
-
-  /** A table as the catalog knows it now, unless it is no more. */
-  private def refreshed(table: CatalogTable): CatalogTable =
-    try session.sessionState.catalog.getTableMetadata(table.identifier)
-    catch { case NonFatal(_) => table }
+      isPlaced: Boolean): ScanCachePolicy =
+    ScanCachePolicy.of(session.sparkContext, table, paths, options, choice, isPlaced)(
+      ScanCachePolicy.refreshed(session, _))
 
   /** Whether the plan has keys or subqueries by which Spark prunes partitions in V1 only. */
   private def prunedByV1Alone(

@@ -70,7 +70,8 @@ final class CachedParquetScan(
       if (statistics.isDefined) CachedParquetScan.onDataOnly(parquet) else parquet.dataFilters,
       parquet.pushedVariantExtractions
     )
-    with SupportsRuntimeV2Filtering {
+    with SupportsRuntimeV2Filtering
+    with CachedScan {
 
   // Spark tells them right before it plans the partitions that they filter, on the same thread.
   @transient private val told = new ThreadLocal[Seq[Predicate]]
@@ -158,14 +159,13 @@ final class CachedParquetScan(
     CachedParquetScan.placementRules(conf) match {
       case Some(rules) if mayBeDivided && !context.isLocal =>
         val cluster = Cluster.of(context)
-        val measured = cluster.directory.loadBytesPerSecond
         new PartitionPlan(
           cluster.directory,
           cluster.load.expectedWaitSeconds,
           cluster.tell,
           readDataSchema.fieldNames.toSeq,
           conf.caseSensitiveAnalysis,
-          measured.fold(rules)(rate => rules.copy(loadBytesPerSecond = rate)),
+          cluster.directory.measured(rules),
           taskBytes(files, dropsRows),
           conf.filesOpenCostInBytes
         ).of(files)

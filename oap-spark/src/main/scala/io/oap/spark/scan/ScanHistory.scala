@@ -4,7 +4,6 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.connector.catalog.Table
-import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.{FileSourceScanExec, QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
@@ -33,14 +32,9 @@ private[spark] object ScanHistory extends AdaptiveSparkPlanHelper {
     case other => other.name
   }
 
-  private def isCached(scan: Scan): Boolean = scan match {
-    case _: CachedParquetScan | _: ForeignScan => true
-    case _ => false
-  }
-
   private def scansOf(execution: Long, at: Long, query: QueryExecution): Seq[ScanEnded] =
     collectWithSubqueries(query.executedPlan) {
-      case scan: BatchScanExec if isCached(scan.scan) =>
+      case scan: BatchScanExec if scan.scan.isInstanceOf[CachedScan] =>
         val columns = scan.scan.readSchema().fieldNames.toSeq
         ended(execution, at, labelOf(scan.table), columns, shown(scan))
       case FileScan(scan, format) =>

@@ -1,6 +1,5 @@
-package io.oap.spark.filescan;
+package io.oap.cache;
 
-import io.oap.cache.CachedFileStream;
 import io.oap.cache.file.FileRanges.Range;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -19,12 +18,15 @@ import org.apache.hadoop.fs.VectoredReadUtils;
  * A file as Hadoop's readers see it, with its bytes from the cache. Reads at a position may come
  * from any thread, as Hadoop wants it; they take turns.
  */
-final class CachedInputStream extends FSInputStream
+public final class CachedInputStream extends FSInputStream
     implements ByteBufferReadable, StreamCapabilities {
   private final CachedFileStream file;
   private long position;
 
-  CachedInputStream(CachedFileStream file) {
+  /**
+   * @param file closed with this
+   */
+  public CachedInputStream(CachedFileStream file) {
     this.file = file;
   }
 
