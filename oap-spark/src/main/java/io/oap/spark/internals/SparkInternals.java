@@ -13,6 +13,7 @@ import org.apache.spark.metrics.source.Source;
 import org.apache.spark.scheduler.ExecutorKilled$;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.scheduler.local.LocalSchedulerBackend;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.CurrentUserContext$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -106,16 +107,23 @@ public final class SparkInternals {
   /** An executor that runs tasks; a local one has the driver's id. */
   public record Executor(String id, String host, int cores) {}
 
-  /** The executors that run tasks now. */
+  /**
+   * The executors that run tasks now. Of a cluster, those that Spark's status knows: it learns of
+   * them by events, later than the scheduler.
+   */
   public static List<Executor> executors(SparkContext context) {
+    String driver = SparkContext$.MODULE$.DRIVER_IDENTIFIER();
+    if (context.schedulerBackend() instanceof LocalSchedulerBackend local) {
+      String host = context.env().blockManager().blockManagerId().host();
+      return List.of(new Executor(driver, host, local.totalCores()));
+    }
     List<Executor> executors = new ArrayList<>();
     context
         .statusStore()
         .executorList(true)
         .foreach(
             executor -> {
-              if (context.isLocal()
-                  || !executor.id().equals(SparkContext$.MODULE$.DRIVER_IDENTIFIER())) {
+              if (!executor.id().equals(driver)) {
                 String host = hostOf(executor.hostPort());
                 executors.add(new Executor(executor.id(), host, executor.totalCores()));
               }
