@@ -13,6 +13,7 @@ import org.apache.spark.sql.execution.datasources.{
 }
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 import io.oap.spark.directory.Cluster
 import io.oap.spark.optimizer.UseColumnCache
@@ -20,15 +21,18 @@ import io.oap.spark.scan.CachedParquetScan
 import io.oap.spark.table.{CachedFormats, PinnedColumns, ScanCachePolicy, TableSelector, TablesRead}
 
 /**
- * Has V1 scans read through the cache: of Delta's tables, of ORC files, and of Parquet files that
- * [[UseColumnCache]] has left to Spark. They stay the scans that they are, with their buckets,
- * metadata columns, deletion vectors and column mappings; only the bytes come from elsewhere.
+ * Has scans of files read through the cache that [[UseColumnCache]] has left to Spark: V1 scans of
+ * Delta's tables, of ORC and of Parquet files, and V2 scans of ORC files. They stay the scans that
+ * they are, with their buckets, metadata columns, deletion vectors and column mappings; only the
+ * bytes come from elsewhere.
  */
 private[spark] final case class CachedFileScans(session: SparkSession) extends Rule[SparkPlan] {
 
   override def apply(plan: SparkPlan): SparkPlan =
     plan.transformUp {
       case scan: FileSourceScanExec => cached(scan).fold(scan)(r => scan.copy(relation = r))
+      case batch: BatchScanExec =>
+        CachedOrcScan.of(batch.scan, session, conf).fold(batch)(scan => batch.copy(scan = scan))
     }
 
   private def cached(scan: FileSourceScanExec): Option[HadoopFsRelation] = {
@@ -101,12 +105,8 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
       format: FileFormat): Option[FilePlacement] =
     CachedParquetScan.placementRules(conf).filterNot(_ => session.sparkContext.isLocal).map {
       val names = renamed(format)
-      new FilePlacement(
-        session,
-        scan.requiredSchema.fieldNames.toSeq.map(name => names.getOrElse(name, name)),
-        conf.caseSensitiveAnalysis,
-        conf.filesOpenCostInBytes,
-        _)
+      val columns = scan.requiredSchema.fieldNames.toSeq.map(name => names.getOrElse(name, name))
+      new FilePlacement(session, conf, columns, _)
     }
 
   /** What columns are called in the files, by their names, as far as that is something else. */

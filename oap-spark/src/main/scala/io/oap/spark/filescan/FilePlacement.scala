@@ -12,8 +12,8 @@ import org.apache.spark.sql.execution.datasources.{
   FileStatusWithMetadata,
   PartitionDirectory
 }
+import org.apache.spark.sql.internal.SQLConf
 
-import io.oap.spark.directory.Cluster
 import io.oap.spark.placement.PlacementRules
 import io.oap.spark.scan.PartitionPlan
 
@@ -26,9 +26,8 @@ import io.oap.spark.scan.PartitionPlan
  */
 private[filescan] final class FilePlacement(
     session: SparkSession,
+    conf: SQLConf,
     columns: Seq[String],
-    isCaseSensitive: Boolean,
-    openCostBytes: Long,
     rules: PlacementRules)
     extends Logging {
 
@@ -52,18 +51,9 @@ private[filescan] final class FilePlacement(
         InternalRow.empty,
         0,
         file.getLen))
-    val cluster = Cluster.of(session.sparkContext)
-    val plan = new PartitionPlan(
-      cluster.directory,
-      cluster.load.expectedWaitSeconds,
-      cluster.tell,
-      columns,
-      isCaseSensitive,
-      cluster.directory.measured(rules),
-      // One piece for each executor: the tasks are Spark's.
-      Long.MaxValue,
-      openCostBytes
-    )
+    // One piece for each executor: the tasks are Spark's.
+    val plan =
+      PartitionPlan.of(session.sparkContext, conf, columns, rules, taskBytes = Long.MaxValue)
     val placed = for {
       partition <- plan.of(Seq(FilePartition(0, whole.toArray))).toSeq
       hosts = partition.preferredLocations()

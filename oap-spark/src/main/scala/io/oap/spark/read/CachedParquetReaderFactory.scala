@@ -185,7 +185,7 @@ object CachedParquetReaderFactory {
  *
  * @param splits what the reader reads with, to be closed before it, so that it opens no more
  */
-private final class MeteredReader[T](
+private[spark] final class MeteredReader[T](
     reader: PartitionReader[T],
     splits: Option[SplitReaders],
     counters: CacheCounters)

@@ -23,7 +23,6 @@ import org.apache.spark.sql.sources.{And, Filter, In, Not, Or}
 import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
 
 import io.oap.common.{FileIdentity, OapConfig}
-import io.oap.spark.directory.Cluster
 import io.oap.spark.filter.{RowFilter, SentFilters}
 import io.oap.spark.internals.SparkInternals
 import io.oap.spark.placement.PlacementRules
@@ -158,17 +157,12 @@ final class CachedParquetScan(
     val mayBeDivided = tableRules.isPlaced && pushedAggregate.isEmpty && files.nonEmpty
     CachedParquetScan.placementRules(conf) match {
       case Some(rules) if mayBeDivided && !context.isLocal =>
-        val cluster = Cluster.of(context)
-        new PartitionPlan(
-          cluster.directory,
-          cluster.load.expectedWaitSeconds,
-          cluster.tell,
+        PartitionPlan.of(
+          context,
+          conf,
           readDataSchema.fieldNames.toSeq,
-          conf.caseSensitiveAnalysis,
-          cluster.directory.measured(rules),
-          taskBytes(files, dropsRows),
-          conf.filesOpenCostInBytes
-        ).of(files)
+          rules,
+          taskBytes(files, dropsRows)).of(files)
       // Without a placement, hosts of blocks decide in a cluster, and what has the same stays alone.
       case _ if mayBeDivided && context.isLocal && dropsRows => larger(partitions, files)
       case _ => partitions

@@ -3,11 +3,13 @@ package io.oap.spark.scan
 import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
+import org.apache.spark.SparkContext
 import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
+import org.apache.spark.sql.internal.SQLConf
 
 import io.oap.common.FileIdentity
-import io.oap.spark.directory.Directory
+import io.oap.spark.directory.{Cluster, Directory}
 import io.oap.spark.executor.{ExecutorRequest, ReportAnew}
 import io.oap.spark.placement.{Holding, Placement, PlacementRules, PlacementUnit, RowGroupView}
 import io.oap.spark.read.PlacedPartition
@@ -158,6 +160,26 @@ private[spark] final class PartitionPlan(
 }
 
 private[spark] object PartitionPlan {
+
+  /** A plan for the executors of an application. */
+  def of(
+      context: SparkContext,
+      conf: SQLConf,
+      columns: Seq[String],
+      rules: PlacementRules,
+      taskBytes: Long): PartitionPlan = {
+    val cluster = Cluster.of(context)
+    new PartitionPlan(
+      cluster.directory,
+      cluster.load.expectedWaitSeconds,
+      cluster.tell,
+      columns,
+      conf.caseSensitiveAnalysis,
+      cluster.directory.measured(rules),
+      taskBytes,
+      conf.filesOpenCostInBytes
+    )
+  }
 
   /** A range of a file, and the same as Placement sees it. */
   private final case class Range(file: PartitionedFile, piece: PlacementUnit)

@@ -13,7 +13,7 @@ import org.apache.spark.sql.internal.SQLConf
  * rows, its start and a shuffle file for each partition of the next stage, is then most of the work
  * where the scan reads few columns and hands on few rows.
  */
-private object TaskSize {
+private[spark] object TaskSize {
 
   /** So many tasks for each core are left that all cores are done at about the same time. */
   private val TasksPerCore = 3

@@ -4,6 +4,7 @@ import org.apache.hadoop.fs.LocatedFileStatus
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.PartitionedFileUtil
 import org.apache.spark.sql.execution.datasources.{FileStatusWithMetadata, PartitionDirectory}
+import org.apache.spark.sql.internal.SQLConf
 
 import io.oap.spark.{CacheControl, CacheSuite}
 import io.oap.spark.directory.Cluster
@@ -13,7 +14,7 @@ import io.oap.spark.placement.PlacementRules
 class FilePlacementSuite extends CacheSuite {
 
   private def placement(rules: PlacementRules) =
-    new FilePlacement(spark, Seq("id"), isCaseSensitive = false, 1L << 20, rules)
+    new FilePlacement(spark, SQLConf.get, Seq("id"), rules)
 
   private def files(path: String): Seq[FileStatusWithMetadata] = {
     val folder = new org.apache.hadoop.fs.Path(path)

@@ -1,14 +1,24 @@
 package io.oap.spark.filescan
 
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.{ExplainMode, SparkPlan}
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
-/** ORC files, read by Spark's V1 scan. */
-class OrcScanSuite extends FileScanSuite {
+/** ORC files, read by one of Spark's two scans. */
+abstract class OrcScanSuite extends FileScanSuite {
 
-  private val schema = "id BIGINT, s STRING, d DECIMAL(20, 3), t TIMESTAMP, " +
+  /** Whether a plan reads ORC files through the cache. */
+  protected def isServed(plan: SparkPlan): Boolean
+
+  private def assertServedByOrc(query: => DataFrame): Unit = {
+    val cold = assertWarm(query)
+    assert(isServed(cold.queryExecution.executedPlan), cold.queryExecution)
+  }
+
+  protected val schema: String = "id BIGINT, s STRING, d DECIMAL(20, 3), t TIMESTAMP, " +
     "n STRUCT<a: INT, b: STRING>, l ARRAY<STRING>, m MAP<STRING, INT>, k INT"
 
-  private def written(codec: String): DataFrame = {
+  protected def written(codec: String): DataFrame = {
     val files = watched(s"orc-$codec")
     spark.range(0, 20000, 1, 2).selectExpr(
       "id",
@@ -28,18 +38,66 @@ class OrcScanSuite extends FileScanSuite {
     test(s"all types, $codec") {
       def files = spark.read.schema(schema).orc(watched(s"orc-$codec"))
       written(codec)
-      assertServedByFiles(files)
+      assertServedByOrc(files)
     }
 
   test("some columns and rows") {
     written("zstd")
     def files = spark.read.schema(schema).orc(watched("orc-zstd"))
-    assertServedByFiles(files.where("id BETWEEN 5000 AND 5100 AND k = 1").select("id", "s"))
-    assertServedByFiles(files.groupBy("k").agg("d" -> "sum", "t" -> "max"))
+    assertServedByOrc(files.where("id BETWEEN 5000 AND 5100 AND k = 1").select("id", "s"))
+    assertServedByOrc(files.groupBy("k").agg("d" -> "sum", "t" -> "max"))
+    withConf("spark.sql.orc.enableVectorizedReader" -> "false")(assertServedByOrc(files))
+    withConf("spark.sql.codegen.wholeStage" -> "false")(assertServedByOrc(files))
+    withConf("spark.oap.cache.formats" -> "parquet")(assert(!isServed(executed(files))))
+  }
+
+  test("a table that is read twice is read once") {
+    written("zstd")
+    def side = spark.read.schema(schema).orc(watched("orc-zstd")).groupBy("s").count()
+    withConf("spark.sql.autoBroadcastJoinThreshold" -> "-1") {
+      assertServedByOrc(side.as("a").join(side.as("b"), "s"))
+      assert(executed(side.as("a").join(side.as("b"), "s")).toString.contains("ReusedExchange"))
+    }
+  }
+}
+
+/** The scan that Spark reads ORC files by unless it is told otherwise. */
+class OrcV1ScanSuite extends OrcScanSuite {
+  override protected def isServed(plan: SparkPlan): Boolean = cachedFileScans(plan).nonEmpty
+
+  test("columns about files") {
+    written("zstd")
+    def files = spark.read.schema(schema).orc(watched("orc-zstd"))
     assertServedByFiles(files.select("n.b", "l", "_metadata.file_name"))
-    withConf("spark.sql.orc.enableVectorizedReader" -> "false")(assertServedByFiles(files))
-    withConf("spark.oap.cache.formats" -> "parquet") {
-      assert(cachedFileScans(executed(files)).isEmpty)
+  }
+}
+
+/** Spark's V2 source of ORC files. */
+class OrcV2ScanSuite extends OrcScanSuite {
+  override protected def settings: Map[String, String] =
+    super.settings + ("spark.sql.sources.useV1SourceList" -> "parquet")
+
+  override protected def isServed(plan: SparkPlan): Boolean = orcScans(plan).nonEmpty
+
+  private def orcScans(plan: SparkPlan): Seq[CachedOrcScan] = collectWithSubqueries(plan) {
+    case batch: BatchScanExec if batch.scan.isInstanceOf[CachedOrcScan] =>
+      batch.scan.asInstanceOf[CachedOrcScan]
+  }
+
+  test("EXPLAIN shows the share that is cached") {
+    spark.range(1000).selectExpr("id", "id * 2 AS v").write.orc(watched("orc-shown"))
+    def files = spark.read.orc(watched("orc-shown"))
+    files.collect()
+    val shown = files.queryExecution.explainString(ExplainMode.fromString("formatted"))
+    assert(shown.contains("orc, column cache") && shown.contains("CachedShare: [id: "), shown)
+  }
+
+  test("an aggregate that footers answer is left to Spark") {
+    spark.range(1000).write.orc(watched("orc-counted"))
+    withConf("spark.sql.orc.aggregatePushdown" -> "true") {
+      val count = spark.read.orc(watched("orc-counted")).groupBy().count()
+      assert(rows(count) === Seq("[1000]"))
+      assert(!isServed(count.queryExecution.executedPlan))
     }
   }
 }
