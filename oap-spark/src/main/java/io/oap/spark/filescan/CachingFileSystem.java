@@ -60,7 +60,7 @@ public final class CachingFileSystem extends FilterFileSystem {
   }
 
   /** Makes a copy of such a configuration as it was. */
-  private static Configuration plain(Configuration caching) {
+  static Configuration plain(Configuration caching) {
     Configuration conf = new Configuration(caching);
     for (String scheme : conf.getTrimmedStringCollection(SCHEMES)) {
       for (String key : keys(scheme)) {

@@ -16,10 +16,12 @@ import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.scheduler.local.LocalSchedulerBackend;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.CurrentUserContext$;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.util.QuotingUtils;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.datasources.DataSourceStrategy$;
 import org.apache.spark.sql.execution.datasources.PruneFileSourcePartitions$;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.sql.internal.SQLConf;
@@ -53,6 +55,16 @@ public final class SparkInternals {
   /** A V2 predicate as the V1 filter with the same meaning, if there is one. */
   public static Option<Filter> toFilter(Predicate predicate) {
     return PredicateUtils.toV1(predicate);
+  }
+
+  /** A condition of a query as the filter with the same meaning, if there is one. */
+  public static Option<Filter> toFilter(Expression condition) {
+    return DataSourceStrategy$.MODULE$.translateFilter(condition, true);
+  }
+
+  /** The configuration of a session. */
+  public static SQLConf confOf(SparkSession session) {
+    return session.sessionState().conf();
   }
 
   /** The context of this process, if there is one. */

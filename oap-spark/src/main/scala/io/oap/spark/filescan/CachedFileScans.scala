@@ -2,8 +2,15 @@ package io.oap.spark.filescan
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.expressions.{Expression, PredicateHelper}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.{ColumnarRule, FileSourceScanExec, SparkPlan}
+import org.apache.spark.sql.execution.{
+  ColumnarRule,
+  FileSourceScanExec,
+  FilterExec,
+  ProjectExec,
+  SparkPlan
+}
 import org.apache.spark.sql.execution.datasources.{
   CatalogFileIndex,
   FileFormat,
@@ -26,16 +33,38 @@ import io.oap.spark.table.{CachedFormats, PinnedColumns, ScanCachePolicy, TableS
  * they are, with their buckets, metadata columns, deletion vectors and column mappings; only the
  * bytes come from elsewhere.
  */
-private[spark] final case class CachedFileScans(session: SparkSession) extends Rule[SparkPlan] {
+private[spark] final case class CachedFileScans(session: SparkSession) extends Rule[SparkPlan]
+    with PredicateHelper {
 
-  override def apply(plan: SparkPlan): SparkPlan =
-    plan.transformUp {
-      case scan: FileSourceScanExec => cached(scan).fold(scan)(r => scan.copy(relation = r))
-      case batch: BatchScanExec =>
-        CachedOrcScan.of(batch.scan, session, conf).fold(batch)(scan => batch.copy(scan = scan))
-    }
+  override def apply(plan: SparkPlan): SparkPlan = cached(plan, Nil)
 
-  private def cached(scan: FileSourceScanExec): Option[HadoopFsRelation] = {
+  /**
+   * Has the scans of a plan read through the cache.
+   *
+   * @param above conditions of the filters that all rows of the plan come to next
+   */
+  private def cached(plan: SparkPlan, above: Seq[Expression]): SparkPlan = plan match {
+    case scan: FileSourceScanExec =>
+      cachedFiles(scan, above).fold(plan)(files => instead(scan, scan.copy(relation = files)))
+    case batch: BatchScanExec =>
+      CachedOrcScan.of(batch.scan, session, conf).fold(plan)(scan =>
+        instead(batch, batch.copy(scan = scan)))
+    case FilterExec(condition, _) if condition.deterministic =>
+      plan.mapChildren(cached(_, above ++ splitConjunctivePredicates(condition)))
+    // Spark puts one between a filter and a scan with metadata columns.
+    case ProjectExec(columns, _) if columns.forall(_.deterministic) =>
+      plan.mapChildren(cached(_, above))
+    case _ => plan.mapChildren(cached(_, Nil))
+  }
+
+  private def instead(meant: SparkPlan, cached: SparkPlan): SparkPlan = {
+    cached.copyTagsFrom(meant)
+    cached
+  }
+
+  private def cachedFiles(
+      scan: FileSourceScanExec,
+      above: Seq[Expression]): Option[HadoopFsRelation] = {
     val source = scan.logicalLink.toSeq.flatMap(_.collectLeaves()).collectFirst {
       case relation: LogicalRelation => relation
     }
@@ -46,7 +75,7 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
       options = scan.relation.options
       choice = TableSelector.of(conf)
       if choice.isCached(table, scan.relation.location.rootPaths, options)
-    } yield withCache(scan, format, table, choice)
+    } yield withCache(scan, format, table, choice, FiltersAbove.of(scan, above))
   }
 
   /** The format of a relation whose files may come from the cache. */
@@ -81,7 +110,8 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
       scan: FileSourceScanExec,
       format: FileFormat,
       table: Option[CatalogTable],
-      choice: TableSelector): HadoopFsRelation = {
+      choice: TableSelector,
+      above: FiltersAbove): HadoopFsRelation = {
     val context = session.sparkContext
     val files = scan.relation
     val paths = files.location.rootPaths
@@ -96,7 +126,7 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
     val schemes = CachedFormat.schemes(paths, context.hadoopConfiguration)
     files.copy(
       location = new CachedFileIndex(files.location, placement(scan, format)),
-      fileFormat = CachedFormat.of(format, name, schemes, policy, figures)
+      fileFormat = CachedFormat.of(format, name, schemes, policy, figures, above)
     )(files.sparkSession)
   }
 

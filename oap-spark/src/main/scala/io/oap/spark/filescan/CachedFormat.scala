@@ -42,16 +42,30 @@ private[spark] trait CachedFormat extends FileFormat with DataSourceRegister wit
       requiredSchema: StructType,
       filters: Seq[Filter],
       options: Map[String, String],
-      hadoopConf: Configuration): PartitionedFile => Iterator[InternalRow] =
-    orders.reading(
-      meant.buildReaderWithPartitionValues(
-        session,
-        dataSchema,
-        partitionSchema,
-        requiredSchema,
-        filters,
-        options,
-        CachingFileSystem.caching(hadoopConf, schemes.asJava)))
+      hadoopConf: Configuration): PartitionedFile => Iterator[InternalRow] = {
+    val caching = CachingFileSystem.caching(hadoopConf, schemes.asJava)
+    val read = meant.buildReaderWithPartitionValues(
+      session,
+      dataSchema,
+      partitionSchema,
+      requiredSchema,
+      filters,
+      options,
+      caching)
+    val scan = ScanRequest(session, partitionSchema, requiredSchema, filters, options)
+    orders.reading(read, ownReads(scan, read, CachingFileSystem.plain(caching)))
+  }
+
+  /**
+   * How the files are read by readers of our own, where they can be.
+   *
+   * @param read the function of the format that is meant
+   * @param asked the configuration that it was made with
+   */
+  protected def ownReads(
+      scan: ScanRequest,
+      read: PartitionedFile => Iterator[InternalRow],
+      asked: Configuration): Option[RowGroupReads] = None
 
   override def shortName(): String = meant.shortName()
 
@@ -109,14 +123,32 @@ private[spark] trait CachedFormat extends FileFormat with DataSourceRegister wit
     meant.fileConstantMetadataExtractors
 }
 
-/** Spark's Parquet format, or one that extends it; Spark asks scans for this class. */
+/**
+ * Spark's Parquet format, or one that extends it; Spark asks scans for this class.
+ *
+ * @param above what is asked of the rows of the scan
+ */
 private[spark] final class CachedParquetFormat(
     override val meant: ParquetFileFormat,
     override val table: String,
     override protected val schemes: Seq[String],
-    override protected val orders: ReadOrders)
+    override protected val orders: ReadOrders,
+    above: FiltersAbove)
     extends ParquetFileFormat
-    with CachedFormat
+    with CachedFormat {
+
+  override protected def ownReads(
+      scan: ScanRequest,
+      read: PartitionedFile => Iterator[InternalRow],
+      asked: Configuration): Option[RowGroupReads] =
+    RowGroupReads.of(scan, meant, above, read, asked)
+
+  /** None: the columns of a batch are those of Spark's reader in one file, and ours in another. */
+  override def vectorTypes(
+      requiredSchema: StructType,
+      partitionSchema: StructType,
+      conf: SQLConf): Option[Seq[String]] = None
+}
 
 /** Spark's ORC format. */
 private[spark] final class CachedOrcFormat(
@@ -135,12 +167,13 @@ private[spark] object CachedFormat {
       table: String,
       schemes: Seq[String],
       policy: ScanCachePolicy,
-      figures: ReaderFigures): FileFormat = {
+      figures: ReaderFigures,
+      above: FiltersAbove): FileFormat = {
     def orders(kind: FileKind) = ReadOrders(kind, policy, figures)
     meant match {
       case orc: OrcFileFormat => new CachedOrcFormat(orc, table, schemes, orders(FileKind.Orc))
       case parquet: ParquetFileFormat =>
-        new CachedParquetFormat(parquet, table, schemes, orders(FileKind.Parquet))
+        new CachedParquetFormat(parquet, table, schemes, orders(FileKind.Parquet), above)
       case other => other
     }
   }

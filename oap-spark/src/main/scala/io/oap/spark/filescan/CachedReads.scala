@@ -2,7 +2,6 @@ package io.oap.spark.filescan
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.hadoop.fs.Path
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.PartitionedFile
@@ -12,7 +11,7 @@ import io.oap.cache.orc.OrcLayout
 import io.oap.cache.parquet.ParquetLayout
 import io.oap.cache.stats.CacheCounters
 import io.oap.spark.executor.ExecutorCache
-import io.oap.spark.read.CachedParquetReaderFactory
+import io.oap.spark.read.{CachedParquetReaderFactory, EncryptedFileException}
 import io.oap.spark.status.Figures
 import io.oap.spark.table.ScanCachePolicy
 
@@ -41,39 +40,66 @@ private[filescan] final case class ReadOrders(
     policy: ScanCachePolicy,
     figures: ReaderFigures) {
 
-  /** Has files read through the cache that a reader made with such a configuration opens. */
-  def reading(read: PartitionedFile => Iterator[InternalRow])
-      : PartitionedFile => Iterator[InternalRow] = new CachedReads(read, this)
+  /**
+   * Has files read through the cache.
+   *
+   * @param read a format's function, whose reader gets the bytes of a file that it opens from the cache
+   * @param own how the files are read without it, if they are
+   */
+  def reading(
+      read: PartitionedFile => Iterator[InternalRow],
+      own: Option[RowGroupReads]): PartitionedFile => Iterator[InternalRow] =
+    new CachedReads(read, own, this)
 }
 
 /**
  * Reads the files of a task. Each task has a copy of its own, made where it runs. Without a cache,
  * and outside of tasks, it reads as Spark alone does.
  */
-private final class CachedReads(read: PartitionedFile => Iterator[InternalRow], orders: ReadOrders)
+private final class CachedReads(
+    read: PartitionedFile => Iterator[InternalRow],
+    own: Option[RowGroupReads],
+    orders: ReadOrders)
     extends (PartitionedFile => Iterator[InternalRow])
     with Serializable {
 
   @transient private lazy val task: Option[TaskReads] =
     for (context <- Option(TaskContext.get()); cache <- ExecutorCache.get())
-      yield new TaskReads(context, cache, orders)
+      yield new TaskReads(context, cache, orders, read, own)
 
   override def apply(file: PartitionedFile): Iterator[InternalRow] =
-    task.fold(read(file))(_.file(file.toPath).whileOpening(() => read(file)))
+    task.fold(read(file))(_.open(file))
 }
 
-/** What the files have in common that one task reads. */
-private final class TaskReads(task: TaskContext, cache: ColumnCache, orders: ReadOrders) {
+/** Reads the files of one task through the cache. */
+private final class TaskReads(
+    task: TaskContext,
+    cache: ColumnCache,
+    orders: ReadOrders,
+    read: PartitionedFile => Iterator[InternalRow],
+    own: Option[RowGroupReads]) {
+
   private val counters = new CacheCounters
   private val context: ReadContext =
     CachedParquetReaderFactory.contextAtHome(cache, orders.policy, counters)
+  private val splits = own.map(reads => reads -> reads.splits(cache, context))
 
   cache.limit(orders.policy.limits.asJava)
+  // Spark closes the file that is open later, when nobody looks at its last batch any more.
   task.addTaskCompletionListener[Unit] { _ =>
+    splits.foreach(_._2.close())
     ExecutorCache.addTotals(counters)
     orders.figures.add(Figures.of(counters))
   }
 
-  def file(path: Path): FileRead =
-    new FileRead(path, orders.kind.layouts, cache, context)
+  def open(file: PartitionedFile): Iterator[InternalRow] = splits match {
+    case Some((reads, opener)) =>
+      try reads.open(opener, file)
+      catch { case _: EncryptedFileException => bytes(file) }
+    case None => bytes(file)
+  }
+
+  private def bytes(file: PartitionedFile): Iterator[InternalRow] =
+    new FileRead(file.toPath, orders.kind.layouts, cache, context)
+      .whileOpening(() => read(file))
 }

@@ -84,7 +84,7 @@ class FileScanReadSuite extends FileScanSuite {
   test("what Spark asks a scan and its format") {
     def query = read.select("id", "_metadata.file_name")
     val (cached, meant) = (fileScan(executed(query)), alone(fileScan(executed(query))))
-    assert(cached.vectorTypes === meant.vectorTypes)
+    assert(cached.vectorTypes === None, "batches are of several readers")
     assert(cached.supportsColumnar === meant.supportsColumnar)
     assert(cached.relation.toString === meant.relation.toString)
     assert(cached.relation.fileFormat.metadataSchemaFields ===

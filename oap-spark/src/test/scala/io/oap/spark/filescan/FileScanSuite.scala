@@ -1,9 +1,14 @@
 package io.oap.spark.filescan
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 
+import io.oap.cache.stats.CacheCounters
+import io.oap.common.ChunkKey
 import io.oap.spark.{CacheControl, CacheSuite, OapExtensions, WatchedFileSystem}
+import io.oap.spark.executor.ExecutorCache
 
 /** A suite whose queries are V1 scans; what they read of files is counted by a file system. */
 abstract class FileScanSuite extends CacheSuite {
@@ -38,6 +43,49 @@ abstract class FileScanSuite extends CacheSuite {
     val cold = assertWarm(query)
     assert(cachedFileScans(cold.queryExecution.executedPlan).nonEmpty, cold.queryExecution)
   }
+
+  /**
+   * Asserts the rows of Spark alone in each representation: cold, when vector chunks are made in `auto`,
+   * and warm. A warm query reads nothing of data files, and from vector chunks where there may be any.
+   *
+   * @return what the last warm run counted, which is one of `auto`
+   */
+  protected def assertServedByVectors(query: => DataFrame): CacheCounters = {
+    val expected = alone(rows(query))
+    Seq("encoded", "vector", "auto").map { representation =>
+      withConf("spark.oap.cache.representation" -> representation) {
+        CacheControl.clear(spark)
+        assertRows(rows(query), expected, s"$representation, cold")
+        assertRows(rows(query), expected, s"$representation, second run")
+        val ((warm, counters), bytes) = bytesOfData(counting(rows(query)))
+        assertRows(warm, expected, s"$representation, warm")
+        assert(counters.chunksHit > 0, s"$representation: nothing came from the pool")
+        assert(counters.bytesFromFile + bytes === 0, s"$representation: files were read")
+        assert(vectorChunks.isEmpty === (representation == "encoded"), representation)
+        counters
+      }
+    }.last
+  }
+
+  /** Asserts the rows of [[FlatTypes]] that meet conditions: while all is decoded, and on vector chunks. */
+  protected def assertConditions(table: => DataFrame): Unit = {
+    def met = FlatTypes.conditions.map(condition => rows(table.where(condition)))
+    val expected = alone(met)
+    for (loads <- Seq(0, 2)) {
+      CacheControl.clear(spark)
+      for (_ <- 1 to loads) rows(table)
+      assert(vectorChunks.isEmpty === (loads == 0))
+      withConf("spark.oap.cache.representation" -> (if (loads == 0) "encoded" else "auto")) {
+        for (((condition, found), wanted) <- FlatTypes.conditions.zip(met).zip(expected))
+          assertRows(found, wanted, s"$condition, after $loads runs without it")
+      }
+    }
+  }
+
+  /** The vector chunks that the pool holds. */
+  protected def vectorChunks: Seq[ChunkKey] =
+    ExecutorCache.get().get.snapshot().chunks.asScala.map(_.key).toSeq
+      .filter(_.representation != ChunkKey.ENCODED)
 
   /**
    * Asserts that of a query whose scans a plan does not show.

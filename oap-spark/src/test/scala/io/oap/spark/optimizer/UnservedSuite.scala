@@ -108,8 +108,9 @@ class UnservedSuite extends CacheSuite {
       val schema = "id BIGINT, s STRING"
       assertUnserved(spark.read.options(crypto).schema(schema).parquet(files))
       // Without the keys: what can be read may be read, and nothing that cannot.
-      for (column <- Seq("id", "s")) {
-        val outcome = assertSameOutcome(spark.read.schema(schema).parquet(files).select(column))
+      for (column <- Seq("id", "s"); more <- Seq(Nil, Seq("_metadata.file_name"))) {
+        val outcome =
+          assertSameOutcome(spark.read.schema(schema).parquet(files).select(column, more: _*))
         assert(outcome.isRight === (isFooterPlain == "true" && column == "id"), column)
       }
     }

@@ -1,0 +1,179 @@
+package io.oap.spark.filescan
+
+import java.io.Closeable
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.read.PartitionReader
+import org.apache.spark.sql.execution.datasources.{FileFormat, PartitionedFile}
+import org.apache.spark.sql.execution.datasources.parquet.{
+  ParquetFileFormat,
+  ParquetOptions,
+  ParquetReadSupport,
+  ParquetUtils
+}
+import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.types.{DataType, StructType}
+import org.apache.spark.util.SerializableConfiguration
+
+import io.oap.cache.{ColumnCache, ReadContext}
+import io.oap.spark.filter.{RowFilter, SentFilters}
+import io.oap.spark.internals.SparkInternals
+import io.oap.spark.optimizer.UseColumnCache
+import io.oap.spark.read.{ReadSettings, ScanConditions, SplitReaders}
+
+/**
+ * How the tasks of a V1 scan read Parquet files by our own readers, from vector chunks where there are
+ * any, in place of Spark's reader.
+ *
+ * @param parquet the settings of the scan, as the readers take them
+ * @param deleted marks deleted rows, where the scan has a column for it
+ * @param returnsBatches whether Spark expects batches, rather than rows
+ */
+private[filescan] final case class RowGroupReads(
+    parquet: ParquetPartitionReaderFactory,
+    settings: ReadSettings,
+    conditions: ScanConditions,
+    deleted: Option[DeletedRows],
+    returnsBatches: Boolean) {
+
+  /** The readers of one task. */
+  def splits(cache: ColumnCache, context: ReadContext): SplitReaders =
+    new SplitReaders(parquet, settings, conditions, cache, context)
+
+  /** Opens a part of a file; what is given is to be closed. */
+  def open(splits: SplitReaders, file: PartitionedFile): Iterator[InternalRow] = {
+    val rows =
+      if (returnsBatches) new ReadRows(splits.openBatches(file))
+      else new ReadRows(splits.openRows(file))
+    val marked = deleted.fold[Iterator[AnyRef]](rows)(
+      _.marked(file, rows, parquet.broadcastedConf.value))
+    marked.asInstanceOf[Iterator[InternalRow]] // as Spark takes batches for rows
+  }
+}
+
+/** What Spark asks a format to read for a scan. */
+private[filescan] final case class ScanRequest(
+    session: SparkSession,
+    partitionSchema: StructType,
+    requiredSchema: StructType,
+    filters: Seq[Filter],
+    options: Map[String, String]) {
+  def conf: SQLConf = SparkInternals.confOf(session)
+}
+
+private[filescan] object RowGroupReads {
+
+  /** Where Spark's format says what is wanted of a file. */
+  private val Requested = ParquetReadSupport.SPARK_ROW_REQUESTED_SCHEMA
+
+  /**
+   * How a scan is read, where our readers give exactly what the format that is meant gives. Its
+   * function must be that of Spark's own format: one that adds to what Spark's reader gives is another
+   * one. Of these we know what Delta's does for deletion vectors.
+   *
+   * @param read the function that the format has made for the scan
+   * @param asked the configuration that it was made with, in which Spark's format has noted down which
+   *     columns of the files to read. A format such as Delta's calls them otherwise than the scan
+   */
+  def of(
+      scan: ScanRequest,
+      meant: FileFormat,
+      above: FiltersAbove,
+      read: PartitionedFile => Iterator[InternalRow],
+      asked: Configuration): Option[RowGroupReads] = {
+    val deleted = if (isOfSpark(read)) None else deletedRows(scan, meant)
+    val isServed = (isOfSpark(read) || deleted.isDefined) &&
+      UseColumnCache.areServed(scan.session, scan.conf, scan.requiredSchema, scan.options)
+    for {
+      text <- Option(asked.get(Requested)) if isServed
+      inFiles = DataType.fromJson(text).asInstanceOf[StructType]
+      if inFiles.length == scan.requiredSchema.length && isVectorized(scan, inFiles)
+    } yield {
+      val context = scan.session.sparkContext
+      val options = new ParquetOptions(scan.options, scan.conf)
+      val rows = if (scan.conf.parquetFilterPushDown) above.rows(inFiles.fieldNames.toSeq) else Nil
+      RowGroupReads(
+        ParquetPartitionReaderFactory(
+          scan.conf,
+          context.broadcast(new SerializableConfiguration(asked)),
+          inFiles,
+          inFiles,
+          scan.partitionSchema,
+          rowGroupFilters(scan, above, inFiles).toArray,
+          None,
+          options
+        ),
+        ReadSettings.of(scan.conf, options),
+        ScanConditions(Array.empty, SentFilters.of(RowFilter.needed(rows), context)),
+        deleted,
+        scan.options.get(FileFormat.OPTION_RETURNING_BATCH).contains("true")
+      )
+    }
+  }
+
+  private def isVectorized(scan: ScanRequest, inFiles: StructType): Boolean =
+    ParquetUtils.isBatchReadSupportedForSchema(
+      scan.conf,
+      StructType(scan.partitionSchema.fields ++ inFiles.fields))
+
+  /** Spark's filters know values of subqueries, too, but columns by the names of the scan only. */
+  private def rowGroupFilters(
+      scan: ScanRequest,
+      above: FiltersAbove,
+      inFiles: StructType): Seq[Filter] =
+    if (inFiles.catalogString == scan.requiredSchema.catalogString) scan.filters
+    else above.rowGroups(inFiles.fieldNames.toSeq)
+
+  private def deletedRows(scan: ScanRequest, meant: FileFormat): Option[DeletedRows] = {
+    val isSplitable = meant.isSplitable(scan.session, scan.options, new Path("file"))
+    DeletedRows.of(meant, scan.requiredSchema, isSplitable, scan.conf.offHeapColumnVectorEnabled)
+  }
+
+  /** Whether a function is a lambda in Spark's own format. */
+  private def isOfSpark(read: PartitionedFile => Iterator[InternalRow]): Boolean =
+    read.getClass.getName.startsWith(s"${classOf[ParquetFileFormat].getName}$$$$Lambda")
+}
+
+/** What a reader gives, until it is closed. For one thread. */
+private final class ReadRows[T <: AnyRef](reader: PartitionReader[T])
+    extends Iterator[AnyRef]
+    with Closeable {
+  private var isAhead = false
+  private var isClosed = false
+
+  override def hasNext: Boolean = {
+    if (!isAhead && !isClosed) {
+      isAhead = reader.next()
+      // A task may have many files to read.
+      if (!isAhead) close()
+    }
+    isAhead
+  }
+
+  override def next(): AnyRef = {
+    if (!hasNext) throw new NoSuchElementException("no more rows")
+    isAhead = false
+    reader.get()
+  }
+
+  /** Keeps what Spark closes in what others, as Delta, make of it. */
+  override def map[B](change: AnyRef => B): Iterator[B] with Closeable =
+    new Iterator[B] with Closeable {
+      override def hasNext: Boolean = ReadRows.this.hasNext
+
+      override def next(): B = change(ReadRows.this.next())
+
+      override def close(): Unit = ReadRows.this.close()
+    }
+
+  override def close(): Unit = if (!isClosed) {
+    isClosed = true
+    isAhead = false
+    reader.close()
+  }
+}
