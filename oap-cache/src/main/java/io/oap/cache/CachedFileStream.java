@@ -226,7 +226,9 @@ public final class CachedFileStream implements FileStream {
 
   @Override
   public void close() throws IOException {
-    cache.files().recordRead(id, found, asked);
+    if (context.isAsking()) {
+      cache.files().recordRead(id, found, asked);
+    }
     found = asked = 0;
     file.close();
   }

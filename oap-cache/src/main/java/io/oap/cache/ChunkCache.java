@@ -234,26 +234,26 @@ public final class ChunkCache {
    */
   public PinnedChunks get(List<ChunkRequest> requests, FileRanges file, ReadContext context)
       throws IOException {
-    return get(requests, file, context, true);
-  }
-
-  /** Sees to it that the pool holds these chunks; as {@link #get}, but no reader asks for them. */
-  public void load(List<ChunkRequest> requests, FileRanges file, ReadContext context)
-      throws IOException {
-    get(requests, file, context, false).close();
-  }
-
-  private PinnedChunks get(
-      List<ChunkRequest> requests, FileRanges file, ReadContext context, boolean isAsked)
-      throws IOException {
+    boolean[] wasHeld = new boolean[context.isAsking() ? 0 : requests.size()];
+    for (int i = 0; i < wasHeld.length; i++) {
+      wasHeld[i] = isHeld(requests.get(i).key());
+    }
     PinnedChunks held = new PinnedChunks(requests, this);
     try {
-      new ChunkGet(this, requests, file, context, held, isAsked).run();
+      new ChunkGet(this, requests, file, context, held).run();
+      for (int i = 0; i < wasHeld.length; i++) {
+        context.warmed().add(requests.get(i), wasHeld[i], isHeld(requests.get(i).key()));
+      }
       return held;
     } catch (Throwable e) {
       held.close();
       throw e;
     }
+  }
+
+  /** Whether the pool holds a chunk and has not failed. */
+  boolean isHeld(ChunkKey key) {
+    return fault() == null && pool.isHeld(key);
   }
 
   /**

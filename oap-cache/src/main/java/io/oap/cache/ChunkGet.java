@@ -29,7 +29,6 @@ final class ChunkGet {
   private final ReadContext context;
   private final CacheCounters counters;
   private final PinnedChunks held;
-  private final boolean isAsked;
 
   /**
    * By index of the request: what came of beginning its load; null before. An array, because
@@ -39,24 +38,18 @@ final class ChunkGet {
 
   private final List<Bypass> bypassing = new ArrayList<>();
 
-  /**
-   * @param isAsked whether a reader wants the chunks, rather than somebody who sees to it that they
-   *     are there
-   */
   ChunkGet(
       ChunkCache cache,
       List<ChunkRequest> requests,
       FileRanges file,
       ReadContext context,
-      PinnedChunks held,
-      boolean isAsked) {
+      PinnedChunks held) {
     this.cache = cache;
     this.requests = requests;
     this.file = file;
     this.context = context;
     this.counters = context.counters();
     this.held = held;
-    this.isAsked = isAsked;
     this.loads = new ChunkLoad[requests.size()];
   }
 
@@ -90,7 +83,7 @@ final class ChunkGet {
 
   private void tell(int index, boolean wasHeld, Admission admission) {
     ChunkRequest request = requests.get(index);
-    if (isAsked) {
+    if (context.isAsking()) {
       cache.recordAsk(request.key(), request.length(), request.length(), wasHeld, admission);
     }
   }
@@ -133,7 +126,7 @@ final class ChunkGet {
     for (int index : loading) {
       ChunkRequest request = requests.get(index);
       boolean isPublished = publish(index);
-      if (isPublished && !isAsked) {
+      if (isPublished && !context.isAsking()) {
         cache.recordEntry(request.key(), request.length());
       }
       counters.miss(isPublished ? cache.loaded.load(request.key()) : MissCause.OTHER);

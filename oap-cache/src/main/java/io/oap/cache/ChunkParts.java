@@ -57,7 +57,7 @@ final class ChunkParts {
     byChunk.forEach(
         (chunk, parts) -> {
           long wanted = bytes(parts);
-          if (wanted == chunk.length()) {
+          if (wanted == chunk.length() || isToBeWarmed(chunk)) {
             whole.add(chunk);
           } else if (!copyIfHeld(chunk, parts, wanted)) {
             if (partial.isWorthLoading(chunk, wanted)) {
@@ -72,6 +72,11 @@ final class ChunkParts {
       load(whole);
     }
     readUncached();
+  }
+
+  /** Whether to load a chunk whatever is wanted of it: a query may want another part. */
+  private boolean isToBeWarmed(ChunkRequest chunk) {
+    return !context.isAsking() && !context.warmed().contains(chunk.key());
   }
 
   /** Wants nothing any more. */

@@ -38,13 +38,19 @@ public final class PartialReads {
   /** Counts so many bytes that are taken from a chunk that is held. */
   public void onHit(ChunkRequest chunk, long wanted) {
     context.counters().hit(wanted);
-    chunks.recordAsk(chunk.key(), chunk.length(), wanted, true, context.admission());
+    recordAsk(chunk, wanted, true, context.admission());
   }
 
   /** Counts so many bytes of a chunk that are read around the pool. */
   public void onBypass(ChunkRequest chunk, long wanted) {
     context.counters().miss(MissCause.OTHER);
-    chunks.recordAsk(chunk.key(), chunk.length(), wanted, false, Admission.NEVER);
+    recordAsk(chunk, wanted, false, Admission.NEVER);
+  }
+
+  private void recordAsk(ChunkRequest chunk, long wanted, boolean wasHeld, Admission admission) {
+    if (context.isAsking()) {
+      chunks.recordAsk(chunk.key(), chunk.length(), wanted, wasHeld, admission);
+    }
   }
 
   /** Reads a small structure: out of the chunk it lies in, if that is held, else from the file. */

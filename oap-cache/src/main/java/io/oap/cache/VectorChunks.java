@@ -116,7 +116,7 @@ public final class VectorChunks {
 
   /** Whether the pool holds a chunk, in the representation that its key says. */
   public boolean isHeld(ChunkKey key) {
-    return chunks.fault() == null && pool.isHeld(key);
+    return chunks.isHeld(key);
   }
 
   /**

@@ -131,7 +131,7 @@ class ArchitectureTest {
         .that()
         .resideOutsideOfPackage("io.oap.spark.iceberg..")
         .or()
-        .haveNameMatching("io\\.oap\\.spark\\.iceberg\\.CacheIcebergScans.*")
+        .haveNameMatching("io\\.oap\\.spark\\.iceberg\\.(CacheIcebergScans|IcebergTables).*")
         .should()
         .dependOnClassesThat()
         .resideInAPackage("org.apache.iceberg..")

@@ -138,7 +138,7 @@ public final class CachedParquetFile {
    */
   public void load(List<ChunkRequest> wanted) throws IOException {
     try (FileStream stream = source.open()) {
-      cache.chunks().load(wanted, stream, context);
+      cache.chunks().get(wanted, stream, context).close();
     }
   }
 

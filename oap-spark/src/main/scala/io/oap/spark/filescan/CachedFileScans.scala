@@ -25,7 +25,7 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import io.oap.spark.directory.Cluster
 import io.oap.spark.optimizer.UseColumnCache
 import io.oap.spark.scan.CachedParquetScan
-import io.oap.spark.table.{CachedFormats, PinnedColumns, ScanCachePolicy, TableSelector, TablesRead}
+import io.oap.spark.table.{CachedFormats, ScanCachePolicy, TableSelector, TablesRead}
 
 /**
  * Has scans of files read through the cache that [[UseColumnCache]] has left to Spark: V1 scans of
@@ -103,8 +103,7 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
 
   /** The table with the properties that its log says; a catalog may not know them. */
   private def withProperties(table: CatalogTable, format: FileFormat): CatalogTable =
-    if (!DeltaFormat.is(format)) table
-    else table.copy(properties = table.properties ++ DeltaFormat.properties(format))
+    table.copy(properties = table.properties ++ DeltaFormat.properties(format))
 
   private def withCache(
       scan: FileSourceScanExec,
@@ -119,7 +118,7 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
     TablesRead.isRead(table, files.location, isWhole = false)
     val said =
       ScanCachePolicy.of(context, table, paths, files.options, choice, isPlaced = true)(refreshed)
-    val policy = said.copy(pinned = said.pinned.map(inFiles(_, format)))
+    val policy = said.copy(pinned = said.pinned.map(DeltaFormat.inFiles(_, format)))
     val figures = new ReaderFigures
     context.register(figures)
     val name = table.fold(paths.mkString(", "))(_.identifier.unquotedString)
@@ -134,21 +133,9 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
       scan: FileSourceScanExec,
       format: FileFormat): Option[FilePlacement] =
     CachedParquetScan.placementRules(conf).filterNot(_ => session.sparkContext.isLocal).map {
-      val names = renamed(format)
+      val names = DeltaFormat.physicalNames(format)
       val columns = scan.requiredSchema.fieldNames.toSeq.map(name => names.getOrElse(name, name))
       new FilePlacement(session, conf, columns, _)
-    }
-
-  /** What columns are called in the files, by their names, as far as that is something else. */
-  private def renamed(format: FileFormat): Map[String, String] =
-    if (DeltaFormat.is(format)) DeltaFormat.physicalNames(format) else Map.empty
-
-  /** The columns by what the files call them. */
-  private def inFiles(columns: PinnedColumns, format: FileFormat): PinnedColumns =
-    columns.names.fold(columns) { _ =>
-      columns ++ PinnedColumns.of(renamed(format).collect {
-        case (name, physical) if columns.contains(name) => physical
-      })
     }
 
   /** The catalog may not know the properties that the table's log has. */

@@ -1,6 +1,7 @@
 package io.oap.spark.filescan
 
 import scala.jdk.CollectionConverters._
+import scala.util.Using
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
@@ -15,13 +16,14 @@ import org.apache.spark.sql.internal.connector.SupportsMetadata
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
+import io.oap.cache.{ColumnCache, ReadContext, WarmedChunks}
 import io.oap.cache.orc.OrcLayout
 import io.oap.cache.stats.CacheCounters
 import io.oap.common.FileIdentity
 import io.oap.spark.executor.ExecutorCache
-import io.oap.spark.read.{CachedParquetReaderFactory, JoinedPartition, MeteredReader, ScanMetrics}
+import io.oap.spark.read._
 import io.oap.spark.scan.{CachedParquetScan, CachedScan, PartitionPlan, ScanShares, TaskSize}
-import io.oap.spark.table.{CachedFormats, ScanCachePolicy, TableSelector, TablesRead}
+import io.oap.spark.table._
 
 /**
  * A scan of ORC files by Spark's V2 reader, whose bytes come from the cache. It stands in physical
@@ -44,13 +46,11 @@ private[spark] final class CachedOrcScan(
 
   override def supportedCustomMetrics(): Array[CustomMetric] = ScanMetrics.all
 
-  private lazy val readers: PartitionReaderFactory = {
+  private lazy val readers: CachedOrcReaderFactory = {
     val schemes = CachedFormat.schemes(orc.fileIndex.rootPaths, orc.hadoopConf)
     val caching = CachingFileSystem.caching(orc.hadoopConf, schemes.asJava)
-    orc.copy(hadoopConf = caching).createReaderFactory() match {
-      case spark: OrcPartitionReaderFactory => new CachedOrcReaderFactory(spark, policy)
-      case other => other
-    }
+    val spark = orc.copy(hadoopConf = caching).createReaderFactory()
+    new CachedOrcReaderFactory(spark.asInstanceOf[OrcPartitionReaderFactory], policy)
   }
 
   /** Known without listing files, which is what Spark would do to ask each partition. */
@@ -71,6 +71,13 @@ private[spark] final class CachedOrcScan(
 
   override def getMetaData(): Map[String, String] =
     orc.getMetaData() + ("Format" -> "orc, column cache") ++ shares.text.map("CachedShare" -> _)
+
+  override private[spark] def warmTasks(): Option[WarmTasks] = {
+    val files = HadoopFiles(orc.hadoopConf, orc.options.asScala.toMap)
+    Some(WarmTasks(placed.toSeq, new WarmOrcReaders(readers, _), Some(files)))
+  }
+
+  override private[spark] def inFiles(columns: PinnedColumns): PinnedColumns = columns
 
   override def toBatch: Batch = new CachedOrcBatch(orc, () => placed, () => readers)
 
@@ -158,17 +165,54 @@ private final class CachedOrcReaderFactory(
       partition: InputPartition,
       build: PartitionedFile => PartitionReader[T]): PartitionReader[T] = {
     val counters = new CacheCounters
-    val open = ExecutorCache.get().fold(build) { cache =>
-      cache.limit(policy.limits.asJava)
-      val context = CachedParquetReaderFactory.context(cache, partition, policy, counters)
-      file =>
-        new FileRead(file.toPath, OrcLayout.READER, cache, context)
-          .whileOpening(() => build(file))
-    }
-    val files = JoinedPartition.filesOf(partition).files
-    new MeteredReader(
-      new FilePartitionReader[T](files.iterator, open, spark.options),
-      None,
-      counters)
+    val open = ExecutorCache.get().fold(build)(cache =>
+      cached(cache, context(cache, partition, counters), build))
+    new MeteredReader(files(partition, open), None, counters)
   }
+
+  /** Reads a partition to the end for nobody, so that its chunks are held here. */
+  def warm(partition: InputPartition, cache: ColumnCache): Warmed = {
+    val counters = new CacheCounters
+    val chunks = new WarmedChunks
+    val warming = context(cache, partition, counters).warming(chunks)
+    def all[T](build: PartitionedFile => PartitionReader[T]): Unit =
+      Using.resource(files(partition, cached(cache, warming, build))) { reader =>
+        while (reader.next()) WarmReaderFactory.throwIfCancelled()
+      }
+    if (supportColumnarReads(partition)) all(spark.buildColumnarReader)
+    else all(spark.buildReader)
+    Warmed.here(chunks, counters)
+  }
+
+  private def context(
+      cache: ColumnCache,
+      partition: InputPartition,
+      counters: CacheCounters): ReadContext = {
+    cache.limit(policy.limits.asJava)
+    CachedParquetReaderFactory.context(cache, partition, policy, counters)
+  }
+
+  private def cached[T](
+      cache: ColumnCache,
+      context: ReadContext,
+      build: PartitionedFile => PartitionReader[T]): PartitionedFile => PartitionReader[T] =
+    file =>
+      new FileRead(file.toPath, OrcLayout.READER, cache, context).whileOpening(() => build(file))
+
+  private def files[T](
+      partition: InputPartition,
+      open: PartitionedFile => PartitionReader[T]): PartitionReader[T] =
+    new FilePartitionReader[T](
+      JoinedPartition.filesOf(partition).files.iterator,
+      open,
+      spark.options)
+}
+
+/** Makes readers that load what others give rows of. */
+private final class WarmOrcReaders(readers: CachedOrcReaderFactory, isPatient: Boolean)
+    extends WarmReaderFactory(isPatient) {
+  override protected def reader(
+      partition: InputPartition,
+      cache: ColumnCache): PartitionReader[InternalRow] =
+    new OneRow(() => readers.warm(partition, cache).toRow)
 }

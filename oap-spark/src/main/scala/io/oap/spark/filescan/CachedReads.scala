@@ -6,12 +6,12 @@ import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 
-import io.oap.cache.{ColumnCache, LayoutReader, ReadContext}
+import io.oap.cache.{ColumnCache, LayoutReader, ReadContext, WarmedChunks}
 import io.oap.cache.orc.OrcLayout
 import io.oap.cache.parquet.ParquetLayout
 import io.oap.cache.stats.CacheCounters
 import io.oap.spark.executor.ExecutorCache
-import io.oap.spark.read.{CachedParquetReaderFactory, EncryptedFileException}
+import io.oap.spark.read.{CachedParquetReaderFactory, EncryptedFileException, Warmed}
 import io.oap.spark.status.Figures
 import io.oap.spark.table.ScanCachePolicy
 
@@ -79,17 +79,23 @@ private final class TaskReads(
     read: PartitionedFile => Iterator[InternalRow],
     own: Option[RowGroupReads]) {
 
-  private val counters = new CacheCounters
-  private val context: ReadContext =
-    CachedParquetReaderFactory.contextAtHome(cache, orders.policy, counters)
-  private val splits = own.map(reads => reads -> reads.splits(cache, context))
+  private val warming = TaskWarming.current
+  private val counters = warming.fold(new CacheCounters)(_.counters)
+  private val context: ReadContext = {
+    val ofQuery = CachedParquetReaderFactory.contextAtHome(cache, orders.policy, counters)
+    warming.fold(ofQuery)(one => ofQuery.warming(one.chunks))
+  }
+  private val splits =
+    own.filter(_ => warming.isEmpty).map(reads => reads -> reads.splits(cache, context))
 
   cache.limit(orders.policy.limits.asJava)
-  // Spark closes the file that is open later, when nobody looks at its last batch any more.
-  task.addTaskCompletionListener[Unit] { _ =>
-    splits.foreach(_._2.close())
-    ExecutorCache.addTotals(counters)
-    orders.figures.add(Figures.of(counters))
+  if (warming.isEmpty) {
+    // Spark closes the file that is open later, when nobody looks at its last batch any more.
+    task.addTaskCompletionListener[Unit] { _ =>
+      splits.foreach(_._2.close())
+      ExecutorCache.addTotals(counters)
+      orders.figures.add(Figures.of(counters))
+    }
   }
 
   def open(file: PartitionedFile): Iterator[InternalRow] = splits match {
@@ -102,4 +108,26 @@ private final class TaskReads(
   private def bytes(file: PartitionedFile): Iterator[InternalRow] =
     new FileRead(file.toPath, orders.kind.layouts, cache, context)
       .whileOpening(() => read(file))
+}
+
+/** What comes of the reads of a task that gives no rows, but sees to it that chunks are held. */
+private[filescan] final class TaskWarming {
+  val counters = new CacheCounters
+  val chunks = new WarmedChunks
+
+  /** Runs what reads files on this thread; returns what came of it. */
+  def of(read: => Unit): Warmed = {
+    TaskWarming.threads.set(this)
+    try read
+    finally TaskWarming.threads.remove()
+    Warmed.here(chunks, counters)
+  }
+}
+
+private object TaskWarming {
+  // Spark's RDD stands between who wants the files read and who reads them.
+  private val threads = new ThreadLocal[TaskWarming]
+
+  /** Of the task of this thread, if it is such a one. */
+  def current: Option[TaskWarming] = Option(threads.get)
 }

@@ -5,17 +5,12 @@ import java.util.concurrent.atomic.AtomicBoolean
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
-import org.apache.hadoop.fs.Path
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.catalyst.TableIdentifier
-import org.apache.spark.sql.catalyst.catalog.{CatalogStorageFormat, CatalogTable, CatalogTableType}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.connector.read.{Scan, SupportsRuntimeV2Filtering}
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation}
 import org.apache.spark.sql.execution.python.{MapInArrowExec, MapInPandasExec}
-import org.apache.spark.sql.types.StructType
 
 import io.oap.spark.scan.CachedParquetScan
 import io.oap.spark.table.{CachedFormats, ScanCachePolicy, TableSelector, TablesRead}
@@ -47,8 +42,6 @@ private[spark] object CacheIcebergScans extends Rule[SparkPlan] with Logging {
   /** The scan of files that are written anew without the rows that leave. */
   private val OfRewrites = Package + "SparkCopyOnWriteScan"
 
-  private val MetadataTable = "org.apache.iceberg.BaseMetadataTable"
-
   private val hasWarned = new AtomicBoolean
 
   override def apply(plan: SparkPlan): SparkPlan =
@@ -70,8 +63,8 @@ private[spark] object CacheIcebergScans extends Rule[SparkPlan] with Logging {
 
   private def cached(batch: BatchScanExec, plan: SparkPlan): Option[Scan] = {
     val table = batch.table
-    val location = Option(table.properties.get("location")).map(new Path(_))
-    val known = catalogTable(table)
+    val location = IcebergTables.location(table)
+    val known = IcebergTables.catalogTable(table)
     val options = readerOptions(batch)
     val selector = TableSelector.of(conf)
     if (!selector.isCached(known, location.toSeq, options)) None
@@ -85,14 +78,17 @@ private[spark] object CacheIcebergScans extends Rule[SparkPlan] with Logging {
               case arrow: MapInArrowExec => arrow.isBarrier
               case _ => false
             }
-            if (isOfMetadata(table)) None
+            if (IcebergTables.isOfMetadata(table)) None
             else {
-              location.foreach(folder => TablesRead.isRead(table.name, folder))
+              val folders = IcebergTables.folders(table)
+              folders.foreach(TablesRead.isRead(table.name, _))
+              val said =
+                ScanCachePolicy.of(context, known, folders, options, selector, isPlaced)(identity)
               Some(new CachedIcebergScan(
                 scan,
+                table,
                 PartitionShape.of(scan.getClass.getClassLoader),
-                ScanCachePolicy.of(context, known, location.toSeq, options, selector, isPlaced)(
-                  identity),
+                said.copy(pinned = said.pinned.map(IcebergFiles.inFiles(table, _))),
                 keepsLoaded = scan.getClass.getName != OfRewrites,
                 context,
                 if (isPlaced) CachedParquetScan.placementRules(conf) else None,
@@ -115,36 +111,9 @@ private[spark] object CacheIcebergScans extends Rule[SparkPlan] with Logging {
         None
     }
 
-  /** Whether the rows of a table are about another table's files. */
-  private def isOfMetadata(table: Table): Boolean = {
-    val ofIceberg = table.getClass.getMethod("table").invoke(table)
-    Iterator.iterate[Class[_]](ofIceberg.getClass)(_.getSuperclass).takeWhile(_ != null)
-      .exists(_.getName == MetadataTable)
-  }
-
   private def readerOptions(batch: BatchScanExec): Map[String, String] =
     batch.logicalLink.flatMap(_.collectFirst {
       case relation: DataSourceV2ScanRelation if relation.scan eq batch.scan =>
         relation.relation.options.asScala.toMap
     }).getOrElse(Map.empty)
-
-  /** The table as Spark's own catalog would describe it; nothing of a table that is only a path. */
-  private def catalogTable(table: Table): Option[CatalogTable] = {
-    val parts = table.name.split('.').toSeq
-    if (table.name.contains("/") || parts.size < 2) None
-    else {
-      val (catalog, namespace) =
-        if (parts.size > 2) (Some(parts.head), parts.slice(1, parts.size - 1))
-        else (None, parts.init)
-      Some(CatalogTable(
-        TableIdentifier(parts.last, Some(namespace.mkString(".")), catalog),
-        CatalogTableType.EXTERNAL,
-        CatalogStorageFormat.empty.copy(
-          locationUri = Option(table.properties.get("location")).map(new Path(_).toUri)),
-        new StructType,
-        properties =
-          table.properties.asScala.toMap
-      ))
-    }
-  }
 }

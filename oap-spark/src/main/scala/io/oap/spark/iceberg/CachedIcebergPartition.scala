@@ -33,11 +33,14 @@ private[iceberg] final class CachedIcebergPartition(
 
   /** Whether what it reads should displace nothing on the executor of this id. */
   def isGuest(executor: String): Boolean =
-    place.isGuest || place.executor.exists(_ != executor)
+    place.isGuest || belongsElsewhere(executor)
+
+  /** Whether another executor than the one of this id is to read it. */
+  def belongsElsewhere(executor: String): Boolean = place.executor.exists(_ != executor)
 
   /** Whether the plan did not see it on the executor of this id. */
   def isAstray(executor: String): Boolean =
-    place.executor.exists(_ != executor) && !place.alternatives.contains(executor)
+    belongsElsewhere(executor) && !place.alternatives.contains(executor)
 }
 
 private[iceberg] object CachedIcebergPartition {

@@ -4,6 +4,7 @@ import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.jdk.CollectionConverters._
+import scala.util.Using
 import scala.util.control.NonFatal
 
 import org.apache.spark.SparkEnv
@@ -13,12 +14,18 @@ import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-import io.oap.cache.{CachedFileStream, ColumnCache, ReadContext}
+import io.oap.cache.{CachedFileStream, ColumnCache, ReadContext, WarmedChunks}
 import io.oap.cache.parquet.ParquetLayout
 import io.oap.cache.pool.Admission
 import io.oap.cache.stats.{CacheCounters, Figure}
 import io.oap.spark.executor.ExecutorCache
-import io.oap.spark.read.{CachedParquetReaderFactory, ScanMetrics}
+import io.oap.spark.read.{
+  CachedParquetReaderFactory,
+  OneRow,
+  ScanMetrics,
+  Warmed,
+  WarmReaderFactory
+}
 import io.oap.spark.table.ScanCachePolicy
 
 /**
@@ -47,29 +54,42 @@ private[iceberg] final class CachedIcebergReaderFactory(
       open: InputPartition => PartitionReader[T]): PartitionReader[T] = partition match {
     case cached: CachedIcebergPartition =>
       val counters = new TaskCounters
-      val here = ExecutorCache.get().flatMap(throughCache(cached, _, counters))
+      val here = ExecutorCache.get().flatMap(throughCache(cached, _, counters, None))
       here.fold(open(cached.iceberg))(own => new CountingReader(open(own), counters))
     case other => open(other)
+  }
+
+  /** Reads a partition to the end for nobody, so that its chunks are held here. */
+  private[iceberg] def warm(partition: CachedIcebergPartition, cache: ColumnCache): Warmed = {
+    val counters = new TaskCounters
+    val warmed = new WarmedChunks
+    throughCache(partition, cache, counters, Some(warmed)).foreach { own =>
+      Using.resource(
+        if (iceberg.supportColumnarReads(own)) iceberg.createColumnarReader(own)
+        else iceberg.createReader(own)) { reader =>
+        while (reader.next()) WarmReaderFactory.throwIfCancelled()
+      }
+    }
+    Warmed.here(warmed, counters.sum)
   }
 
   private def throughCache(
       partition: CachedIcebergPartition,
       cache: ColumnCache,
-      counters: TaskCounters): Option[InputPartition] =
+      counters: TaskCounters,
+      warmed: Option[WarmedChunks]): Option[InputPartition] =
     try {
       val shape = PartitionShape.of(partition.iceberg.getClass.getClassLoader)
       cache.limit(tableRules.limits.asJava)
       val served = ServedFiles.locations(shape.taskGroup(partition.iceberg))
       val real = shape.fileIo(partition.iceberg)
       if (partition.isAstray(SparkEnv.get.executorId)) counters.taskElsewhere()
-      val io = new CachedFileIO(
-        real,
-        served,
-        new CachedFileStream(
-          _,
-          ParquetLayout.READER,
-          cache,
-          context(partition, cache, counters.next())))
+      def one = {
+        val ofQuery = context(partition, cache, counters.next())
+        warmed.fold(ofQuery)(ofQuery.warming)
+      }
+      val io =
+        new CachedFileIO(real, served, new CachedFileStream(_, ParquetLayout.READER, cache, one))
       Some(shape.withFileIo(partition.iceberg, io))
     } catch {
       case e @ (NonFatal(_) | _: LinkageError) =>
@@ -88,6 +108,24 @@ private[iceberg] final class CachedIcebergReaderFactory(
     else if (partition.isGuest(SparkEnv.get.executorId)) none(Admission.IF_FREE)
     else CachedParquetReaderFactory.contextAtHome(cache, tableRules, counters)
   }
+}
+
+/** Makes readers that load what others give rows of. */
+private[iceberg] final class WarmIcebergReaders(
+    readers: CachedIcebergReaderFactory,
+    isPatient: Boolean)
+    extends WarmReaderFactory(isPatient) {
+
+  override protected def isElsewhere(partition: InputPartition): Boolean =
+    cached(partition).belongsElsewhere(SparkEnv.get.executorId)
+
+  override protected def reader(
+      partition: InputPartition,
+      cache: ColumnCache): PartitionReader[InternalRow] =
+    new OneRow(() => readers.warm(cached(partition), cache).toRow)
+
+  private def cached(partition: InputPartition): CachedIcebergPartition =
+    partition.asInstanceOf[CachedIcebergPartition]
 }
 
 private object CachedIcebergReaderFactory {

@@ -1,6 +1,7 @@
 package io.oap.spark.iceberg
 
 import org.apache.spark.SparkContext
+import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.connector.expressions.NamedReference
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
@@ -11,9 +12,9 @@ import org.apache.spark.sql.types.StructType
 
 import io.oap.spark.directory.Cluster
 import io.oap.spark.placement.PlacementRules
-import io.oap.spark.read.ScanMetrics
+import io.oap.spark.read.{ScanMetrics, WarmTasks}
 import io.oap.spark.scan.{CachedScan, ScanShares}
-import io.oap.spark.table.ScanCachePolicy
+import io.oap.spark.table.{PinnedColumns, ScanCachePolicy}
 
 /**
  * A scan of Iceberg whose tasks take column chunks from the cache. Whatever Spark asks of it Iceberg
@@ -22,11 +23,13 @@ import io.oap.spark.table.ScanCachePolicy
  * It stands in physical plans only, where push-down and the layout of joins are settled.
  *
  * @param iceberg Iceberg's own scan; Spark's write of the same query may hold it, too
+ * @param table of Iceberg, whose name for Spark this is
  * @param keepsLoaded whether chunks that are not held may enter the pool
  * @param placement how its partitions are placed; nothing where Iceberg chooses
  */
 private[iceberg] final class CachedIcebergScan(
     iceberg: Scan with SupportsRuntimeV2Filtering,
+    table: Table,
     shape: PartitionShape,
     tableRules: ScanCachePolicy,
     keepsLoaded: Boolean,
@@ -87,7 +90,19 @@ private[iceberg] final class CachedIcebergScan(
     }
   }
 
-  private[iceberg] def cached(readers: PartitionReaderFactory): PartitionReaderFactory =
+  /** Nothing where none of its files are for the cache, but it has some. */
+  override private[spark] def warmTasks(): Option[WarmTasks] = {
+    val all = toBatch().planInputPartitions().toSeq
+    val some = all.filter(_.isInstanceOf[CachedIcebergPartition])
+    val readers = cached(iceberg.toBatch().createReaderFactory())
+    if (some.isEmpty && all.nonEmpty) None
+    else Some(WarmTasks(some, new WarmIcebergReaders(readers, _), hadoop = None))
+  }
+
+  override private[spark] def inFiles(columns: PinnedColumns): PinnedColumns =
+    IcebergFiles.inFiles(table, columns)
+
+  private[iceberg] def cached(readers: PartitionReaderFactory): CachedIcebergReaderFactory =
     new CachedIcebergReaderFactory(readers, tableRules, keepsLoaded)
 }
 

@@ -52,14 +52,12 @@ final class CachedParquetReaderFactory(
   private val settings = ReadSettings.of(parquet.sqlConf, parquet.options)
 
   /**
-   * Readers that load the scan's chunks and nothing else; nothing where the scan does not read
-   * through the cache.
-   *
-   * @param isPatient see [[WarmReaderFactory]]
+   * Makes readers that load the scan's chunks and nothing else, as [[WarmTasks]] says; nothing
+   * where the scan does not read through the cache.
    */
-  private[spark] def warming(isPatient: Boolean): Option[PartitionReaderFactory] =
+  private[spark] def warming: Option[Boolean => WarmReaderFactory] =
     if (isVectorized)
-      Some(new WarmReaderFactory(parquet, conditions.own, settings, tableRules, isPatient))
+      Some(new WarmParquetReaders(parquet, conditions.own, settings, tableRules, _))
     else None
 
   override def supportColumnarReads(partition: InputPartition): Boolean =

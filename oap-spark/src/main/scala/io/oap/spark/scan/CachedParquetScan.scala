@@ -1,5 +1,7 @@
 package io.oap.spark.scan
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.sql.catalyst.expressions.{Attribute, EqualNullSafe, EqualTo, Expression}
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
@@ -28,13 +30,15 @@ import io.oap.spark.internals.SparkInternals
 import io.oap.spark.placement.PlacementRules
 import io.oap.spark.read.{
   CachedParquetReaderFactory,
+  HadoopFiles,
   JoinedConditions,
   JoinedPartition,
   PlannedConditions,
   ScanConditions,
-  ScanMetrics
+  ScanMetrics,
+  WarmTasks
 }
-import io.oap.spark.table.ScanCachePolicy
+import io.oap.spark.table.{PinnedColumns, ScanCachePolicy}
 
 /**
  * A scan of Parquet files whose tasks take column chunks from the cache.
@@ -199,6 +203,15 @@ final class CachedParquetScan(
         new CachedParquetReaderFactory(readers, conditions, statistics.isDefined, tableRules)
       case readers => readers
     }
+
+  override private[spark] def warmTasks(): Option[WarmTasks] =
+    Option(createReaderFactory()).collect { case readers: CachedParquetReaderFactory => readers }
+      .flatMap(_.warming).map { readers =>
+        val files = HadoopFiles(hadoopConf, options.asCaseSensitiveMap.asScala.toMap)
+        WarmTasks(planInputPartitions().toSeq, readers, Some(files))
+      }
+
+  override private[spark] def inFiles(columns: PinnedColumns): PinnedColumns = columns
 
   private def conditions: PlannedConditions = {
     val own = ScanConditions(Array.empty, sent(staticRowFilters))

@@ -4,7 +4,6 @@ import java.io.{FileNotFoundException, IOException}
 import java.nio.charset.StandardCharsets.US_ASCII
 import java.nio.file.AccessDeniedException
 
-import scala.jdk.CollectionConverters._
 import scala.util.Using
 import scala.util.control.NonFatal
 
@@ -14,18 +13,22 @@ import org.apache.hadoop.security.{AccessControlException, UserGroupInformation}
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.FileSourceOptions
+import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.util.SerializableConfiguration
 
-import io.oap.spark.scan.CachedParquetScan
+import io.oap.spark.read.{HadoopFiles, JoinedPartition}
 
-/** Whether files can be read and are of Parquet, found out before anything is done with them. */
+/** Whether files can be read and are of a format of the cache, found out before anything is done. */
 private object FileChecks {
 
-  /** Files without a name of Parquet that are opened to find out whether a folder has any. */
+  /** Files without a name of Parquet or ORC that are opened to find out whether a folder has any. */
   private val MostOpened = 100
 
   /** The last bytes of a Parquet file, with a footer that is encrypted or not. */
   private val Magics = Set("PAR1", "PARE")
+
+  /** The last bytes of an ORC file, but for the very last one. */
+  private val OrcMagic = "ORC"
 
   /** What is wrong with a file; with a reason, the user may not read it. */
   private final case class Fault(path: String, denial: Option[String])
@@ -35,14 +38,14 @@ private object FileChecks {
    *
    * @param where what the user named
    * @throws org.apache.spark.sql.AnalysisException when the user may not, or Spark looks for a schema
-   *     where there are no Parquet files
+   *     where there are no files of the format
    */
   def lookingAt[T](where: String)(look: => T): T =
     try look
     catch {
       case NonFatal(e) if denial(e).isDefined => throw noPermission(where, denial(e).get)
       case NonFatal(e) if noSchema(e, where).isDefined =>
-        throw StatusException.noParquetFiles(noSchema(e, where).get)
+        throw StatusException.noDataFiles(noSchema(e, where).get)
     }
 
   /** What Spark has found no schema in, if that is what an error is about. */
@@ -68,12 +71,12 @@ private object FileChecks {
   }
 
   /**
-   * Whether a path that is there is a Parquet file, or holds any. Also true where that would take
+   * Whether a path that is there is a Parquet or ORC file, or holds any. Also true where that would take
    * long to find out.
    *
    * @throws org.apache.spark.sql.AnalysisException when the user may not look
    */
-  def holdsParquet(path: String, conf: Configuration): Boolean = lookingAt(path) {
+  def holdsData(path: String, conf: Configuration): Boolean = lookingAt(path) {
     val folder = new Path(path)
     val files = folder.getFileSystem(conf)
     val all = files.listFiles(folder, true)
@@ -83,9 +86,9 @@ private object FileChecks {
       val file = all.next()
       val name = file.getPath.getName
       if (!name.startsWith("_") && !name.startsWith(".")) {
-        isFound = isNamedParquet(file.getPath) || {
+        isFound = isNamedData(file.getPath) || {
           opened += 1
-          Using.resource(files.open(file.getPath))(endsAsParquet(_, file.getLen))
+          Using.resource(files.open(file.getPath))(endsAsData(_, file.getLen))
         }
       }
     }
@@ -93,19 +96,22 @@ private object FileChecks {
   }
 
   /**
-   * Opens all files that a scan would read, in a job of its own.
+   * Opens all files that the tasks of a scan would read, in a job of its own.
    *
-   * @throws org.apache.spark.sql.AnalysisException when the user may not read one, or one is none
-   *     of Parquet and the query would fail on it
+   * @throws org.apache.spark.sql.AnalysisException when the user may not read one, or one is of
+   *     neither format and the query would fail on it
    */
-  def check(session: SparkSession, scan: CachedParquetScan): Unit = {
-    val files = scan.fileIndex.listFiles(scan.partitionFilters, scan.dataFilters)
-      .flatMap(_.files.map(file => (file.getPath.toString, file.getLen)))
+  def check(
+      session: SparkSession,
+      partitions: Seq[InputPartition],
+      opened: HadoopFiles): Unit = {
+    val files = partitions.flatMap(JoinedPartition.filesOf(_).files)
+      .map(file => (file.toPath.toString, file.fileSize)).distinct
       .filter { case (_, length) => length > 0 }
     if (files.nonEmpty) {
       val context = session.sparkContext
-      val conf = context.broadcast(new SerializableConfiguration(scan.hadoopConf))
-      val options = new FileSourceOptions(scan.options.asCaseSensitiveMap.asScala.toMap)
+      val conf = context.broadcast(new SerializableConfiguration(opened.conf))
+      val options = new FileSourceOptions(opened.options)
       val (mayBeMissing, mayBeOther) = (options.ignoreMissingFiles, options.ignoreCorruptFiles)
       val faults = context
         .makeRDD(files, math.min(files.size, context.defaultParallelism))
@@ -116,7 +122,7 @@ private object FileChecks {
       conf.destroy()
       faults.headOption.foreach {
         case Fault(path, Some(reason)) => throw noPermission(path, reason)
-        case Fault(path, None) => throw StatusException.noParquetFiles(path)
+        case Fault(path, None) => throw StatusException.noDataFiles(path)
       }
     }
   }
@@ -129,9 +135,9 @@ private object FileChecks {
       mayBeOther: Boolean): Option[Fault] = {
     val files = path.getFileSystem(conf)
     try {
-      val isParquet = Using.resource(files.open(path))(in =>
-        mayBeOther || isNamedParquet(path) || endsAsParquet(in, length))
-      if (isParquet) None else Some(Fault(path.toString, None))
+      val isData = Using.resource(files.open(path))(in =>
+        mayBeOther || isNamedData(path) || endsAsData(in, length))
+      if (isData) None else Some(Fault(path.toString, None))
     } catch {
       case e: IOException if denial(e).isDefined => Some(Fault(path.toString, denial(e)))
       // So the local file system says that a file may not be read.
@@ -141,13 +147,15 @@ private object FileChecks {
     }
   }
 
-  private def isNamedParquet(path: Path): Boolean = path.getName.endsWith(".parquet")
+  private def isNamedData(path: Path): Boolean =
+    path.getName.endsWith(".parquet") || path.getName.endsWith(".orc")
 
-  private def endsAsParquet(in: FSDataInputStream, length: Long): Boolean = {
+  private def endsAsData(in: FSDataInputStream, length: Long): Boolean = {
     val end = new Array[Byte](4)
     length >= end.length && {
       in.readFully(length - end.length, end)
-      Magics(new String(end, US_ASCII))
+      val text = new String(end, US_ASCII)
+      Magics(text) || text.startsWith(OrcMagic)
     }
   }
 

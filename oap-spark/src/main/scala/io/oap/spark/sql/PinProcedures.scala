@@ -1,16 +1,16 @@
 package io.oap.spark.sql
 
+import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.{classic, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.catalog.procedures.ProcedureParameter
-import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.types._
 
 import io.oap.cache.stats.Figure
 import io.oap.spark.directory.Cluster
 import io.oap.spark.executor.{Pin, Unpin, Verify}
-import io.oap.spark.table.{PinnedColumns, PinnedTables, TableSelector}
+import io.oap.spark.table.{PinnedColumns, PinnedTables}
 
 /** The procedures of `oap.system` on what the pools hold already: pin, unpin and verify. */
 private object PinProcedures {
@@ -32,9 +32,9 @@ private object PinProcedures {
     parameters,
     (session, input) => {
       val which = Pinning.of("pin", session, input)
-      PinnedTables.of(session.sparkContext).pin(which.paths, which.columns)
+      PinnedTables.of(session.sparkContext).pin(which.scanned, which.columns)
       val answers =
-        Cluster.of(session.sparkContext).ask(Pin(which.paths, which.columns), Patience)
+        Cluster.of(session.sparkContext).ask(Pin(which.paths, which.inFiles), Patience)
       byExecutor("pin", answers)(
         SystemColumn("chunks", LongType, "column chunks that are pinned now", of(_)(_.chunks)),
         SystemColumn("bytes", LongType, "their bytes", of(_)(_.bytes)),
@@ -52,9 +52,9 @@ private object PinProcedures {
     (session, input) => {
       val which = Pinning.of("unpin", session, input)
       if (which.isByProperty) throw StatusException.pinnedByProperty(which.table)
-      PinnedTables.of(session.sparkContext).unpin(which.paths, which.columns, which.all)
+      PinnedTables.of(session.sparkContext).unpin(which.scanned, which.columns, which.all)
       val answers =
-        Cluster.of(session.sparkContext).ask(Unpin(which.paths, which.columns), Patience)
+        Cluster.of(session.sparkContext).ask(Unpin(which.paths, which.inFiles), Patience)
       byExecutor("unpin", answers)(
         SystemColumn("chunks", LongType, "column chunks that were pinned", of(_)(_.chunks)),
         SystemColumn("bytes", LongType, "their bytes", of(_)(_.bytes)),
@@ -90,7 +90,9 @@ private object PinProcedures {
 /**
  * What is to be pinned, or not any more.
  *
- * @param paths where the table lies
+ * @param paths where the table lies, as its files are called
+ * @param columns as queries name them
+ * @param inFiles as the files name them
  * @param all all columns of the table, in lower case
  * @param isByProperty whether the table says of itself that it is pinned
  */
@@ -98,8 +100,13 @@ private final case class Pinning(
     table: String,
     paths: Seq[String],
     columns: PinnedColumns,
+    inFiles: PinnedColumns,
     all: Set[String],
-    isByProperty: Boolean)
+    isByProperty: Boolean) {
+
+  /** Where the table lies, as its scans say it. */
+  def scanned: Seq[String] = paths.map(new Path(_).toString)
+}
 
 private object Pinning {
 
@@ -112,24 +119,25 @@ private object Pinning {
   def of(procedure: String, session: SparkSession, input: InternalRow): Pinning = {
     val table = SystemProcedures.text(input, 0).getOrElse(
       throw StatusException.invalidArgument(procedure, "table", "expected a table"))
-    val paths = FilePaths.ofTable(session, table)
+    val tables = FilePaths.tables(session, table)
     val whole = session.table(table)
-    val columns = SystemProcedures.names(procedure, input, 1) match {
-      case None => PinnedColumns.All
-      case Some(names) => PinnedColumns.of(columnsRead(table, whole.select(names.map(col(_)): _*)))
+    def scansOf(query: DataFrame) = PlannedScan.of(
+      session,
+      table,
+      tables,
+      query.asInstanceOf[classic.Dataset[_]].queryExecution.executedPlan)
+    val scans = scansOf(whole)
+    // Columns of the tables, not of a view over them.
+    val columns = SystemProcedures.names(procedure, input, 1).fold(PinnedColumns.All) { names =>
+      PinnedColumns.of(scansOf(whole.select(names.map(col(_)): _*)).flatMap(_.columns))
     }
-    val all = columnsRead(table, whole)
-    val isByProperty = whole.queryExecution.analyzed.collectLeaves().exists {
-      case relation: LogicalRelation => relation.catalogTable.exists(TableSelector.isPinned)
-      case _ => false
-    }
-    Pinning(table, paths, columns, PinnedColumns.of(all).names.get, isByProperty)
-  }
-
-  /** The columns of the tables, not of a view over them. */
-  private def columnsRead(table: String, query: DataFrame): Seq[String] = {
-    val plan = query.asInstanceOf[classic.Dataset[_]].queryExecution.optimizedPlan
-    Warming.cachedScans(table, plan).flatMap(scan =>
-      scan.readDataSchema.fieldNames ++ scan.readPartitionSchema.fieldNames)
+    Pinning(
+      table,
+      FilePaths.of(session, tables),
+      columns,
+      scans.map(_.inFiles(columns)).reduceOption(_ ++ _).getOrElse(columns),
+      PinnedColumns.of(scans.flatMap(_.columns)).names.get,
+      tables.exists(_.isPinned)
+    )
   }
 }

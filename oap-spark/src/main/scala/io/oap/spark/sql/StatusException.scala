@@ -2,6 +2,7 @@ package io.oap.spark.sql
 
 import org.apache.spark.sql.AnalysisException
 
+import io.oap.common.OapConfig
 import io.oap.spark.table.TableSelector
 
 /** What a user of the catalog `oap` did wrong, in the form of Spark's own errors. */
@@ -54,27 +55,37 @@ private object StatusException {
     )
 
   /** @param where a table, a file or a folder */
-  def noParquetFiles(where: String): AnalysisException = make(
-    "OAP_NO_PARQUET_FILES",
+  def noDataFiles(where: String): AnalysisException = make(
+    "OAP_NO_DATA_FILES",
     "42K03",
-    "<where> is neither a Parquet file nor a folder with Parquet files. Name one.",
+    "<where> is no Parquet or ORC file, and no folder with any. Name one.",
     "where" -> where)
 
-  def notParquet(table: String): AnalysisException = make(
-    "OAP_NOT_PARQUET",
+  /** @param why the end of a sentence */
+  def unsupportedTable(table: String, why: String): AnalysisException = make(
+    "OAP_UNSUPPORTED_TABLE",
     "0A000",
-    "The table <table> is none of Parquet files that the column cache serves.",
-    "table" -> table)
+    "The table <table> is of a kind that the column cache does not serve: <why>.",
+    "table" -> table,
+    "why" -> why)
 
-  def notCached(table: String): AnalysisException = make(
+  def notCached(table: String): AnalysisException = notCached(
+    table,
+    "it is switched off (spark.oap.cache.enabled, spark.oap.cache.tables.exclude and include, or " +
+      "the property or option oap.cache), Spark keeps the table in memory itself, or it is of a " +
+      "kind that is not cached"
+  )
+
+  /** @param format a kind of tables that the session leaves out */
+  def formatNotCached(table: String, format: String): AnalysisException =
+    notCached(table, s"${OapConfig.CACHE_FORMATS.key} leaves $format out")
+
+  private def notCached(table: String, why: String): AnalysisException = make(
     "OAP_NOT_CACHED",
     "55000",
-    "This session does not read the table <table> through the column cache: it is switched off " +
-      "(spark.oap.cache.enabled, spark.oap.cache.tables.exclude and include, or the property or " +
-      "option oap.cache), Spark keeps the table in memory itself, or it is of a kind that is not " +
-      "cached.",
-    "table" -> table
-  )
+    "This session does not read the table <table> through the column cache: <why>.",
+    "table" -> table,
+    "why" -> why)
 
   def pinnedByProperty(table: String): AnalysisException = make(
     "OAP_PINNED_BY_PROPERTY",

@@ -57,7 +57,8 @@ private object SystemProcedures {
     (session, input) => {
       val what = (text(input, 0), text(input, 1)) match {
         case (None, None) => None
-        case (Some(table), None) => Some(FilePaths.ofTable(session, table))
+        case (Some(table), None) =>
+          Some(FilePaths.of(session, FilePaths.tables(session, table)))
         case (None, Some(path)) => Some(Seq(FilePaths.ofPath(session, path)))
         case _ =>
           throw StatusException.invalidArgument("clear", "path", "give a table or a path, not both")
@@ -65,7 +66,7 @@ private object SystemProcedures {
       val answers = Cluster.of(session.sparkContext).ask(Clear(what), Patience)
       // Nothing was done then, so this comes before nothing.
       if (answers.forall(_.value.forall(_.chunks == 0))) {
-        text(input, 1).foreach(FilePaths.checkHoldsParquet(session, _))
+        text(input, 1).foreach(FilePaths.checkHoldsData(session, _))
       }
       byExecutor("clear", answers)(
         SystemColumn("chunks", LongType, "column chunks dropped", of(_)(_.chunks)),

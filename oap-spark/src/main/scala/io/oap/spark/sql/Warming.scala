@@ -3,17 +3,15 @@ package io.oap.spark.sql
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{classic, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression
-import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, OneRowRelation}
 import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.execution.QueryExecution
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.types.{LongType, StringType}
 
+import io.oap.cache.WarmedChunks.Sum
 import io.oap.cache.stats.MissCause
 import io.oap.spark.internals.SparkVersion
-import io.oap.spark.read.{CachedParquetReaderFactory, ChunkSum, Warmed}
-import io.oap.spark.scan.CachedParquetScan
+import io.oap.spark.read.{Warmed, WarmReaderFactory}
 
 /**
  * Loads what a query would read into the pools in which later queries look for it: the scan is
@@ -25,7 +23,7 @@ private object Warming {
   private val Patience = 2
 
   val columns: Seq[SystemColumn[Warmed]] = {
-    def sums(name: String, what: String, of: Warmed => ChunkSum): Seq[SystemColumn[Warmed]] = Seq(
+    def sums(name: String, what: String, of: Warmed => Sum): Seq[SystemColumn[Warmed]] = Seq(
       SystemColumn(s"${name}_chunks", LongType, s"column chunks that $what", of(_).chunks),
       SystemColumn(s"${name}_bytes", LongType, "their encoded bytes", of(_).bytes)
     )
@@ -58,20 +56,15 @@ private object Warming {
 
   /** Warms what a query reads of the table of this name. */
   def run(session: SparkSession, table: String, query: QueryExecution): Seq[Warmed] = {
-    FilePaths.ofPlan(session, table, FileChecks.lookingAt(table)(query.analyzed))
+    val tables = FilePaths.tables(table, FileChecks.lookingAt(table)(query.analyzed))
     if (query.analyzed.exists(_.expressions.exists(SubqueryExpression.hasSubquery(_)))) {
       throw StatusException.invalidArgument("warm", "filter", "a condition without subqueries")
     }
-    val scans = cachedScans(table, query.optimizedPlan)
-    val readers = scans.map(scan =>
-      scan.createReaderFactory() match {
-        case readers: CachedParquetReaderFactory if readers.warming(true).isDefined => readers
-        case _ => throw StatusException.notCached(table)
-      })
-    scans.foreach(FileChecks.check(session, _))
-    val answers = scans.zip(readers).flatMap { case (scan, factory) =>
-      load(session, scan.planInputPartitions().toSeq, factory, Patience)
-    }
+    val all = PlannedScan.of(session, table, tables, query.executedPlan).map(
+      _.warmTasks().getOrElse(throw StatusException.notCached(table)))
+    for (tasks <- all; opened <- tasks.hadoop) FileChecks.check(session, tasks.partitions, opened)
+    val answers = FileChecks.lookingAt(table)(all.flatMap(tasks =>
+      load(session, tasks.partitions, tasks.readers, Patience)))
     val warmed = answers.groupBy(_.executor).values.map(_.reduce(together)).toSeq
       .sortBy(one => (one.executor.length, one.executor))
     if (warmed.nonEmpty && warmed.forall(_.fault.isDefined)) {
@@ -80,31 +73,12 @@ private object Warming {
     warmed
   }
 
-  /**
-   * The scans of a plan.
-   *
-   * @throws org.apache.spark.sql.AnalysisException when anything is read without the cache
-   */
-  def cachedScans(table: String, plan: LogicalPlan): Seq[CachedParquetScan] =
-    plan.collectLeaves().flatMap {
-      case relation: DataSourceV2ScanRelation =>
-        relation.scan match {
-          case scan: CachedParquetScan => Some(scan)
-          case _ => throw StatusException.notCached(table)
-        }
-      case _: LocalRelation | _: OneRowRelation => None
-      case _ => throw StatusException.notCached(table)
-    }
-
   private def load(
       session: SparkSession,
       partitions: Seq[InputPartition],
-      readers: CachedParquetReaderFactory,
+      readers: Boolean => WarmReaderFactory,
       patience: Int): Seq[Warmed] = {
-    val rows = SparkVersion.rows(
-      session.sparkContext,
-      partitions,
-      readers.warming(patience > 0).get)
+    val rows = SparkVersion.rows(session.sparkContext, partitions, readers(patience > 0))
     val rdd: RDD[(Int, Warmed)] =
       rows.mapPartitionsWithIndex((index, rows) => rows.map(row => index -> Warmed.of(row)))
     val (elsewhere, done) = rdd.collect().toSeq.partition(_._2.isElsewhere)
@@ -114,9 +88,9 @@ private object Warming {
 
   private def together(a: Warmed, b: Warmed): Warmed = Warmed(
     a.executor,
-    a.loaded + b.loaded,
-    a.present + b.present,
-    a.refused + b.refused,
+    a.loaded.plus(b.loaded),
+    a.present.plus(b.present),
+    a.refused.plus(b.refused),
     a.causes.zip(b.causes).map { case (one, other) => one + other },
     fault = a.fault.orElse(b.fault)
   )

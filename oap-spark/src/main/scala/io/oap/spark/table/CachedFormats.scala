@@ -12,8 +12,16 @@ private[spark] object CachedFormats {
   val Orc = "orc"
 
   /** Whether the session wants tables of this kind cached, as long as it wants any. */
-  def isServed(conf: SQLConf, format: String): Boolean = {
-    def text(key: String) = conf.getConfString(key, null)
-    OapConfig.CACHE_ENABLED.get(text(_)) && OapConfig.CACHE_FORMATS.get(text(_)).contains(format)
-  }
+  def isServed(conf: SQLConf, format: String): Boolean =
+    isEnabled(conf) && isWanted(conf, format)
+
+  /** Whether the session wants tables cached, but not those of this kind. */
+  def isLeftOut(conf: SQLConf, format: String): Boolean =
+    isEnabled(conf) && !isWanted(conf, format)
+
+  private def isEnabled(conf: SQLConf): Boolean =
+    OapConfig.CACHE_ENABLED.get(conf.getConfString(_, null))
+
+  private def isWanted(conf: SQLConf, format: String): Boolean =
+    OapConfig.CACHE_FORMATS.get(conf.getConfString(_, null)).contains(format)
 }

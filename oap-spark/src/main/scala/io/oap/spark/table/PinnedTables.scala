@@ -19,6 +19,14 @@ private[spark] final case class PinnedColumns(names: Option[Set[String]]) {
   def ++(that: PinnedColumns): PinnedColumns =
     PinnedColumns(for (some <- names; others <- that.names) yield some ++ others)
 
+  /**
+   * Gives the columns by what files call them.
+   *
+   * @param inFiles all names of a column that may have one of these names, in lower case
+   */
+  def renamed(inFiles: String => Iterable[String]): PinnedColumns =
+    names.fold(this)(some => PinnedColumns.of(some.flatMap(inFiles)))
+
   /** Removes other columns; returns nothing when none is left. */
   def without(others: PinnedColumns, all: Set[String]): Option[PinnedColumns] = {
     val left = others.names.fold(Set.empty[String])(names.getOrElse(all) -- _)

@@ -4,6 +4,8 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.{ExplainMode, SparkPlan}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
+import io.oap.spark.CacheControl
+
 /** ORC files, read by one of Spark's two scans. */
 abstract class OrcScanSuite extends FileScanSuite {
 
@@ -90,6 +92,22 @@ class OrcV2ScanSuite extends OrcScanSuite {
     files.collect()
     val shown = files.queryExecution.explainString(ExplainMode.fromString("formatted"))
     assert(shown.contains("orc, column cache") && shown.contains("CachedShare: [id: "), shown)
+  }
+
+  test("it is warmed, pinned and cleared by its path") {
+    written("zstd")
+    val table = s"orc.`${watched("orc-zstd")}`"
+    def files = spark.table(table).where("k = 1").select("id", "l")
+    CacheControl.clear(spark)
+    val loaded = sql(s"CACHE SELECT id, l FROM $table WHERE k = 1").head()
+    assert(loaded.getAs[Long]("loaded_chunks") > 0 && loaded.getAs[Long]("refused_chunks") === 0)
+    val expected = alone(rows(files))
+    val (found, bytes) = bytesOfData(rows(files))
+    assertRows(found, expected, "after it was warmed")
+    assert(bytes === 0)
+    assert(sql(s"CALL oap.system.pin('$table')").head().getAs[Long]("chunks") > 0)
+    sql(s"CALL oap.system.unpin('$table')")
+    assert(sql(s"CALL oap.system.clear('$table')").head().getAs[Long]("chunks") > 0)
   }
 
   test("an aggregate that footers answer is left to Spark") {

@@ -74,7 +74,7 @@ class PinSuite extends CacheSuite with UncompressedTables {
     assert(pinned === Map("t" -> Set("c1")))
     call("unpin('t')")
     assert(PinnedTables.of(spark.sparkContext).of(Seq(new org.apache.hadoop.fs.Path(
-      FilePaths.ofTable(spark, "t").head))) === None)
+      FilePaths.of(spark, FilePaths.tables(spark, "t")).head))) === None)
   }
 
   test("no more than half of the pool is pinned, and the rest goes on working") {
@@ -139,7 +139,7 @@ class PinSuite extends CacheSuite with UncompressedTables {
       }
     }
     sql("CREATE TABLE text (v STRING) USING csv")
-    assertRefused("pin('text')", "OAP_NOT_PARQUET")
+    assertRefused("pin('text')", "OAP_UNSUPPORTED_TABLE")
   }
 
   test("what is pinned of a table, as a set of columns") {

@@ -129,9 +129,9 @@ class ProcedureSuite extends CacheSuite {
     assertRefused("clear(path => '')", "PATH_NOT_FOUND")
     assertRefused("clear('a', '/tmp')", "OAP_INVALID_ARGUMENT", "not both")
     sql("CREATE TABLE text (v STRING) USING csv")
-    assertRefused("clear('text')", "OAP_NOT_PARQUET", "text")
+    assertRefused("clear('text')", "OAP_UNSUPPORTED_TABLE", "text")
     spark.range(1).createOrReplaceTempView("noFiles")
-    assertRefused("clear('noFiles')", "OAP_NOT_PARQUET", "noFiles")
+    assertRefused("clear('noFiles')", "OAP_UNSUPPORTED_TABLE", "noFiles")
     assertRefused("clear(what => 'a')", "UNRECOGNIZED_PARAMETER_NAME", "what")
   }
 

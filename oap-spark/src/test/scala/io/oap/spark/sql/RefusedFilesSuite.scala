@@ -101,17 +101,17 @@ class RefusedFilesSuite extends CacheSuite {
     val text = folderOf("text", "a.txt" -> "hello, world", "b.txt" -> "x")
     for (name <- Seq("empty", "hidden")) {
       val table = s"parquet.`${path(name)}`"
-      assertRefused(s"CALL oap.system.warm('$table')", "OAP_NO_PARQUET_FILES", path(name))
-      assertRefused(s"CACHE SELECT * FROM $table", "OAP_NO_PARQUET_FILES", path(name))
+      assertRefused(s"CALL oap.system.warm('$table')", "OAP_NO_DATA_FILES", path(name))
+      assertRefused(s"CACHE SELECT * FROM $table", "OAP_NO_DATA_FILES", path(name))
     }
     assertRefused(
       s"CALL oap.system.warm('parquet.`${path("nothing")}`')",
       "PATH_NOT_FOUND",
       path("nothing"))
-    assertRefused(s"CALL oap.system.warm('parquet.`$text`')", "OAP_NO_PARQUET_FILES", path("text"))
+    assertRefused(s"CALL oap.system.warm('parquet.`$text`')", "OAP_NO_DATA_FILES", path("text"))
     sql(s"CREATE TABLE words (id BIGINT) USING parquet LOCATION '$text'")
-    assertRefused("CALL oap.system.warm('words')", "OAP_NO_PARQUET_FILES", s"$text/")
-    assertRefused("CACHE SELECT id FROM words", "OAP_NO_PARQUET_FILES", s"$text/")
+    assertRefused("CALL oap.system.warm('words')", "OAP_NO_DATA_FILES", s"$text/")
+    assertRefused("CACHE SELECT id FROM words", "OAP_NO_DATA_FILES", s"$text/")
     withConf("spark.sql.files.ignoreCorruptFiles" -> "true") {
       sql("CALL oap.system.warm('words')").collect()
       assert(chunks === 0)
@@ -126,7 +126,7 @@ class RefusedFilesSuite extends CacheSuite {
       for (at <- Seq(folder.getParent, folder, folder.resolve("words"))) {
         assertRefused(
           s"CALL oap.system.clear(path => '$at')",
-          "OAP_NO_PARQUET_FILES",
+          "OAP_NO_DATA_FILES",
           at.toString)
       }
     }
@@ -152,7 +152,7 @@ class RefusedFilesSuite extends CacheSuite {
       if (!isFolderLeft) Files.delete(LocalPath.of(path(name)))
       assert(cleared(path(name)).getLong(1) === 4)
       assert(chunks === held - 4)
-      val condition = if (isFolderLeft) "OAP_NO_PARQUET_FILES" else "PATH_NOT_FOUND"
+      val condition = if (isFolderLeft) "OAP_NO_DATA_FILES" else "PATH_NOT_FOUND"
       assertRefused(s"CALL oap.system.clear(path => '${path(name)}')", condition, path(name))
     }
   }

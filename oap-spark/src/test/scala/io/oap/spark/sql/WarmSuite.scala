@@ -143,7 +143,7 @@ class WarmSuite extends CacheSuite {
     assertRefused("CALL oap.system.warm()", "REQUIRED_PARAMETER_NOT_FOUND")
     assertRefused("CALL oap.system.warm(CAST(NULL AS STRING))", "OAP_INVALID_ARGUMENT")
     sql("CREATE TABLE text (v STRING) USING csv")
-    assertRefused("CALL oap.system.warm('text')", "OAP_NOT_PARQUET", "text")
+    assertRefused("CALL oap.system.warm('text')", "OAP_UNSUPPORTED_TABLE", "text")
     withConf("spark.oap.cache.tables.exclude" -> "t") {
       assertRefused("CALL oap.system.warm('t')", "OAP_NOT_CACHED", "t")
     }
