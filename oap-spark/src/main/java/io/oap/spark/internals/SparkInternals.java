@@ -10,6 +10,7 @@ import org.apache.spark.SparkContext$;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.internal.config.ConfigBuilder;
 import org.apache.spark.metrics.source.Source;
+import org.apache.spark.rdd.InputFileBlockHolder$;
 import org.apache.spark.scheduler.ExecutorKilled$;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerEvent;
@@ -65,6 +66,16 @@ public final class SparkInternals {
   /** The configuration of a session. */
   public static SQLConf confOf(SparkSession session) {
     return session.sessionState().conf();
+  }
+
+  /** Tells {@code input_file_name()} and its like which part of which file this thread reads. */
+  public static void beginFile(String path, long start, long length) {
+    InputFileBlockHolder$.MODULE$.set(path, start, length);
+  }
+
+  /** Tells them that it reads none. */
+  public static void endFile() {
+    InputFileBlockHolder$.MODULE$.unset();
   }
 
   /** The context of this process, if there is one. */

@@ -11,7 +11,7 @@ import io.oap.cache.orc.OrcLayout
 import io.oap.cache.parquet.ParquetLayout
 import io.oap.cache.stats.CacheCounters
 import io.oap.spark.executor.ExecutorCache
-import io.oap.spark.read.{CachedParquetReaderFactory, EncryptedFileException, Warmed}
+import io.oap.spark.read.{CachedParquetReaderFactory, UnservedFileException, Warmed}
 import io.oap.spark.status.Figures
 import io.oap.spark.table.ScanCachePolicy
 
@@ -101,7 +101,7 @@ private final class TaskReads(
   def open(file: PartitionedFile): Iterator[InternalRow] = splits match {
     case Some((reads, opener)) =>
       try reads.open(opener, file)
-      catch { case _: EncryptedFileException => bytes(file) }
+      catch { case _: UnservedFileException => bytes(file) }
     case None => bytes(file)
   }
 

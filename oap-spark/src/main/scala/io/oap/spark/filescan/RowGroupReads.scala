@@ -24,7 +24,7 @@ import io.oap.cache.{ColumnCache, ReadContext}
 import io.oap.spark.filter.{RowFilter, SentFilters}
 import io.oap.spark.internals.SparkInternals
 import io.oap.spark.optimizer.UseColumnCache
-import io.oap.spark.read.{ReadSettings, ScanConditions, SplitReaders}
+import io.oap.spark.read.{ReadSettings, ScanConditions, SplitContent, SplitReaders}
 
 /**
  * How the tasks of a V1 scan read Parquet files by our own readers, from vector chunks where there are
@@ -43,7 +43,7 @@ private[filescan] final case class RowGroupReads(
 
   /** The readers of one task. */
   def splits(cache: ColumnCache, context: ReadContext): SplitReaders =
-    new SplitReaders(parquet, settings, conditions, cache, context)
+    new SplitReaders(SplitContent.of(parquet), settings, conditions, cache, context)
 
   /** Opens a part of a file; what is given is to be closed. */
   def open(splits: SplitReaders, file: PartitionedFile): Iterator[InternalRow] = {

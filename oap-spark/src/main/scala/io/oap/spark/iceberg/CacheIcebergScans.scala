@@ -8,7 +8,7 @@ import scala.util.control.NonFatal
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.read.{Scan, SupportsRuntimeV2Filtering}
-import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
+import org.apache.spark.sql.execution.{ColumnarRule, FilterExec, SparkPlan}
 import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation}
 import org.apache.spark.sql.execution.python.{MapInArrowExec, MapInPandasExec}
 
@@ -90,7 +90,8 @@ private[spark] object CacheIcebergScans extends Rule[SparkPlan] with Logging {
                 PartitionShape.of(scan.getClass.getClassLoader),
                 said.copy(pinned = said.pinned.map(IcebergFiles.inFiles(table, _))),
                 keepsLoaded = scan.getClass.getName != OfRewrites,
-                context,
+                filtersAbove(batch, plan),
+                batch.session,
                 if (isPlaced) CachedParquetScan.placementRules(conf) else None,
                 conf.caseSensitiveAnalysis
               ))
@@ -99,6 +100,13 @@ private[spark] object CacheIcebergScans extends Rule[SparkPlan] with Logging {
         case _ => None
       }
   }
+
+  /** What the filter right above a scan says of its rows. */
+  private def filtersAbove(batch: BatchScanExec, plan: SparkPlan): ScanFilters =
+    plan.collectFirst {
+      case FilterExec(condition, scan) if conf.parquetFilterPushDown && (scan eq batch) =>
+        ScanFilters.of(condition, batch.output, batch.scan.readSchema)
+    }.getOrElse(ScanFilters.Empty)
 
   /** Fails open: another version of Iceberg may have other classes. */
   private def orAsItIs(scan: => Option[Scan]): Option[Scan] =

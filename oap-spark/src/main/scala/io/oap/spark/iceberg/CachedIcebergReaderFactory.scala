@@ -7,6 +7,8 @@ import scala.jdk.CollectionConverters._
 import scala.util.Using
 import scala.util.control.NonFatal
 
+import org.apache.iceberg.FileScanTask
+import org.apache.iceberg.io.FileIO
 import org.apache.spark.SparkEnv
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.InternalRow
@@ -29,13 +31,16 @@ import io.oap.spark.read.{
 import io.oap.spark.table.ScanCachePolicy
 
 /**
- * Makes Iceberg's own readers, on executors, and has them read files through the cache.
+ * Makes the readers of a scan on executors: our own for splits that they read as Iceberg would, and
+ * for others Iceberg's, which read files through the cache.
  *
- * @param iceberg makes them; it reads by itself where this process has no cache
+ * @param iceberg makes Iceberg's; it reads by itself where this process has no cache
+ * @param flat what our own readers need; nothing where they can read no split
  * @param keepsLoaded whether chunks that are not held may enter the pool
  */
 private[iceberg] final class CachedIcebergReaderFactory(
     iceberg: PartitionReaderFactory,
+    flat: Option[FlatReads],
     tableRules: ScanCachePolicy,
     keepsLoaded: Boolean)
     extends PartitionReaderFactory
@@ -45,25 +50,53 @@ private[iceberg] final class CachedIcebergReaderFactory(
     iceberg.supportColumnarReads(CachedIcebergPartition.original(partition))
 
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
-    reader(partition)(iceberg.createReader(_))
+    reader(partition)(iceberg.createReader(_))((task, _) => iceberg.createReader(task.partition))
 
   override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] =
-    reader(partition)(iceberg.createColumnarReader(_))
+    reader(partition)(iceberg.createColumnarReader(_))(columnar(_, _))
 
-  private def reader[T](partition: InputPartition)(
-      open: InputPartition => PartitionReader[T]): PartitionReader[T] = partition match {
-    case cached: CachedIcebergPartition =>
-      val counters = new TaskCounters
-      val here = ExecutorCache.get().flatMap(throughCache(cached, _, counters, None))
-      here.fold(open(cached.iceberg))(own => new CountingReader(open(own), counters))
-    case other => open(other)
+  private def reader[T](partition: InputPartition)(alone: InputPartition => PartitionReader[T])(
+      open: (CachedTask, CachedIcebergPartition) => PartitionReader[T]): PartitionReader[T] =
+    partition match {
+      case cached: CachedIcebergPartition =>
+        ExecutorCache.get().flatMap(throughCache(cached, _, new TaskCounters))
+          .fold(alone(cached.iceberg)) { task =>
+            new CountingReader(open(task, cached), task.counters)
+          }
+      case other => alone(other)
+    }
+
+  /** Reads split by split where our own readers may read some, else as Iceberg alone does. */
+  private def columnar(
+      task: CachedTask,
+      partition: CachedIcebergPartition): PartitionReader[ColumnarBatch] = {
+    val splits = task.shape.taskGroup(task.partition).tasks.asScala.toSeq.collect {
+      case split: FileScanTask => split
+    }
+    val readers = flat.map(reads =>
+      new FlatSplits(
+        reads,
+        task.shape.projection(task.partition),
+        task.real,
+        reads.conditions,
+        task.cache,
+        context(partition, task.cache, task.counters.next())))
+    readers match {
+      case Some(own) if splits.exists(own.mayRead) =>
+        new SplitBySplitReader(
+          splits,
+          own,
+          some => iceberg.createColumnarReader(task.shape.withTasks(task.partition, some)))
+      case _ => iceberg.createColumnarReader(task.partition)
+    }
   }
 
   /** Reads a partition to the end for nobody, so that its chunks are held here. */
   private[iceberg] def warm(partition: CachedIcebergPartition, cache: ColumnCache): Warmed = {
     val counters = new TaskCounters
     val warmed = new WarmedChunks
-    throughCache(partition, cache, counters, Some(warmed)).foreach { own =>
+    throughCache(partition, cache, counters, Some(warmed)).foreach { task =>
+      val own = task.partition
       Using.resource(
         if (iceberg.supportColumnarReads(own)) iceberg.createColumnarReader(own)
         else iceberg.createReader(own)) { reader =>
@@ -77,7 +110,7 @@ private[iceberg] final class CachedIcebergReaderFactory(
       partition: CachedIcebergPartition,
       cache: ColumnCache,
       counters: TaskCounters,
-      warmed: Option[WarmedChunks]): Option[InputPartition] =
+      warmed: Option[WarmedChunks] = None): Option[CachedTask] =
     try {
       val shape = PartitionShape.of(partition.iceberg.getClass.getClassLoader)
       cache.limit(tableRules.limits.asJava)
@@ -90,7 +123,7 @@ private[iceberg] final class CachedIcebergReaderFactory(
       }
       val io =
         new CachedFileIO(real, served, new CachedFileStream(_, ParquetLayout.READER, cache, one))
-      Some(shape.withFileIo(partition.iceberg, io))
+      Some(CachedTask(shape, shape.withFileIo(partition.iceberg, io), real, cache, counters))
     } catch {
       case e @ (NonFatal(_) | _: LinkageError) =>
         if (CachedIcebergReaderFactory.hasWarned.compareAndSet(false, true))
@@ -131,6 +164,19 @@ private[iceberg] final class WarmIcebergReaders(
 private object CachedIcebergReaderFactory {
   private val hasWarned = new AtomicBoolean
 }
+
+/**
+ * A task that reads through the cache.
+ *
+ * @param partition what it reads, by a way to files that goes through the cache
+ * @param real Iceberg's own way to files
+ */
+private final case class CachedTask(
+    shape: PartitionShape,
+    partition: InputPartition,
+    real: FileIO,
+    cache: ColumnCache,
+    counters: TaskCounters)
 
 /** What the streams of one task have counted, each by itself: they belong to several threads. */
 private[iceberg] final class TaskCounters {

@@ -1,6 +1,6 @@
 package io.oap.spark.iceberg
 
-import org.apache.spark.SparkContext
+import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.connector.expressions.NamedReference
 import org.apache.spark.sql.connector.expressions.filter.Predicate
@@ -25,6 +25,7 @@ import io.oap.spark.table.{PinnedColumns, ScanCachePolicy}
  * @param iceberg Iceberg's own scan; Spark's write of the same query may hold it, too
  * @param table of Iceberg, whose name for Spark this is
  * @param keepsLoaded whether chunks that are not held may enter the pool
+ * @param filters what the plan above goes on to ask of the rows
  * @param placement how its partitions are placed; nothing where Iceberg chooses
  */
 private[iceberg] final class CachedIcebergScan(
@@ -33,7 +34,8 @@ private[iceberg] final class CachedIcebergScan(
     shape: PartitionShape,
     tableRules: ScanCachePolicy,
     keepsLoaded: Boolean,
-    context: SparkContext,
+    filters: ScanFilters,
+    session: SparkSession,
     placement: Option[PlacementRules],
     isCaseSensitive: Boolean)
     extends CachedScan
@@ -57,6 +59,8 @@ private[iceberg] final class CachedIcebergScan(
 
   override def toBatch(): Batch = new CachedIcebergBatch(iceberg.toBatch, this)
 
+  private def context = session.sparkContext
+
   // Asked for when a plan is shown, and again and again while it runs.
   private lazy val shares = new ScanShares(
     context,
@@ -66,7 +70,9 @@ private[iceberg] final class CachedIcebergScan(
 
   override def getMetaData(): Map[String, String] =
     Map("Format" -> "iceberg, column cache", "Scan" -> iceberg.description()) ++
-      shares.text.map("CachedShare" -> _)
+      shares.text.map("CachedShare" -> _) ++
+      Option.when(filters.rows.nonEmpty)(
+        "RowFilters" -> filters.rows.mkString("[", ", ", "]"))
 
   private[iceberg] def cached(partitions: Array[InputPartition]): Array[InputPartition] = {
     val groups = partitions.map(one => ServedFiles.splits(shape.taskGroup(one)))
@@ -103,7 +109,13 @@ private[iceberg] final class CachedIcebergScan(
     IcebergFiles.inFiles(table, columns)
 
   private[iceberg] def cached(readers: PartitionReaderFactory): CachedIcebergReaderFactory =
-    new CachedIcebergReaderFactory(readers, tableRules, keepsLoaded)
+    new CachedIcebergReaderFactory(
+      readers,
+      // What a change rewrites is read with columns of Iceberg's own, and by Iceberg.
+      if (keepsLoaded) FlatReads.of(session, readSchema(), filters) else None,
+      tableRules,
+      keepsLoaded
+    )
 }
 
 /** Equal to those whose Iceberg scans are: Spark computes an equal exchange once. */

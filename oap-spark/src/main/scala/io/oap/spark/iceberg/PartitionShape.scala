@@ -1,10 +1,10 @@
 package io.oap.spark.iceberg
 
-import java.lang.reflect.{Constructor, Field}
+import java.lang.reflect.{Constructor, Field, Method}
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.iceberg.{ScanTask, ScanTaskGroup}
+import org.apache.iceberg.{BaseScanTaskGroup, ScanTask, ScanTaskGroup, Schema}
 import org.apache.iceberg.io.FileIO
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.connector.read.{InputPartition, Scan}
@@ -13,7 +13,10 @@ import org.apache.spark.sql.connector.read.{InputPartition, Scan}
  * The class of Iceberg's partitions, which it keeps to itself. Iceberg's readers take no other, and
  * read their files by what it has for that; so a partition is made anew with another one.
  */
-private[iceberg] final class PartitionShape private (fields: Seq[Field], make: Constructor[_]) {
+private[iceberg] final class PartitionShape private (
+    fields: Seq[Field],
+    make: Constructor[_],
+    project: Method) {
 
   /** What the partitions of a scan of Iceberg read, planned now if it was not. */
   def taskGroups(scan: Scan): Seq[ScanTaskGroup[ScanTask]] = {
@@ -25,17 +28,26 @@ private[iceberg] final class PartitionShape private (fields: Seq[Field], make: C
 
   /** What a partition reads. */
   def taskGroup(partition: InputPartition): ScanTaskGroup[ScanTask] =
-    value("taskGroup", partition).asInstanceOf[ScanTaskGroup[ScanTask]]
+    value(PartitionShape.Tasks, partition).asInstanceOf[ScanTaskGroup[ScanTask]]
+
+  /** The columns that are read, with their ids. */
+  def projection(partition: InputPartition): Schema =
+    project.invoke(partition).asInstanceOf[Schema]
 
   /** By what it reads its files. */
   def fileIo(partition: InputPartition): FileIO =
     value(PartitionShape.Io, partition).asInstanceOf[Broadcast[FileIO]].value
 
   /** Makes a partition that reads its files by something else. It stays in this process. */
-  def withFileIo(partition: InputPartition, io: FileIO): InputPartition = {
-    val values = fields.map { field =>
-      if (field.getName == PartitionShape.Io) new HeldHere(io) else field.get(partition)
-    }
+  def withFileIo(partition: InputPartition, io: FileIO): InputPartition =
+    remade(partition, PartitionShape.Io, new HeldHere(io))
+
+  /** Makes a partition of some of the tasks of another one. It stays in this process. */
+  def withTasks(partition: InputPartition, tasks: Seq[ScanTask]): InputPartition =
+    remade(partition, PartitionShape.Tasks, new BaseScanTaskGroup[ScanTask](tasks.asJava))
+
+  private def remade(partition: InputPartition, name: String, value: AnyRef): InputPartition = {
+    val values = fields.map(field => if (field.getName == name) value else field.get(partition))
     make.newInstance(values: _*).asInstanceOf[InputPartition]
   }
 
@@ -45,11 +57,12 @@ private[iceberg] final class PartitionShape private (fields: Seq[Field], make: C
 
 private[iceberg] object PartitionShape {
   private val Io = "fileIOBroadcast"
+  private val Tasks = "taskGroup"
 
   /** Arguments of the constructor, in its order, as the fields that keep them are called. */
   private val Fields = Seq(
     "groupingKeyType",
-    "taskGroup",
+    Tasks,
     "tableBroadcast",
     Io,
     "projectionString",
@@ -68,9 +81,9 @@ private[iceberg] object PartitionShape {
   private[iceberg] def of(partitions: Class[_]): PartitionShape = {
     val fields = Fields.map(partitions.getDeclaredField(_))
     val make = partitions.getDeclaredConstructor(fields.map(_.getType): _*)
-    fields.foreach(_.setAccessible(true))
-    make.setAccessible(true)
-    new PartitionShape(fields, make)
+    val project = partitions.getDeclaredMethod("projection")
+    (fields ++ Seq(make, project)).foreach(_.setAccessible(true))
+    new PartitionShape(fields, make, project)
   }
 }
 

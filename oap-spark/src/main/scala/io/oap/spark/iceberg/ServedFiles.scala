@@ -10,8 +10,11 @@ private[iceberg] object ServedFiles {
   /** Splits of data files that are, in their order. */
   def splits(group: ScanTaskGroup[ScanTask]): Seq[FileScanTask] =
     group.tasks.asScala.iterator.collect {
-      case task: FileScanTask if !task.isDataTask && isServed(task.file) => task
+      case task: FileScanTask if isServed(task) => task
     }.toSeq
+
+  /** Whether the data file of a split is. */
+  def isServed(split: FileScanTask): Boolean = !split.isDataTask && isServed(split.file)
 
   /**
    * Locations of data files and of delete files that are. Deletion vectors are blobs in files of

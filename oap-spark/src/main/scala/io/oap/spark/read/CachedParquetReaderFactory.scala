@@ -83,13 +83,14 @@ final class CachedParquetReaderFactory(
     if (CachedParquetReaderFactory.isAstray(files)) counters.add(Figure.TASKS_ELSEWHERE, 1)
     val splits = cache.map { cache =>
       val context = CachedParquetReaderFactory.context(cache, files, tableRules, counters)
-      new SplitReaders(parquet, settings, conditions.of(partition), cache, context)
+      val content = SplitContent.of(parquet)
+      new SplitReaders(content, settings, conditions.of(partition), cache, context)
     }
     val buildReader: PartitionedFile => PartitionReader[T] = splits match {
       case Some(readers) =>
         file =>
           try open(readers, file)
-          catch { case _: EncryptedFileException => uncached(file) }
+          catch { case _: UnservedFileException => uncached(file) }
       case None => uncached
     }
     val reader = new FilePartitionReader[T](

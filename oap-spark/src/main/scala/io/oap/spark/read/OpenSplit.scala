@@ -1,18 +1,14 @@
 package io.oap.spark.read
 
-import java.io.IOException
-
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.mapred.FileSplit
 import org.apache.hadoop.mapreduce.{JobID, TaskAttemptID, TaskID, TaskType}
 import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl
-import org.apache.parquet.HadoopReadOptions
-import org.apache.parquet.filter2.predicate.LogicalInverseRewriter
+import org.apache.parquet.filter2.predicate.{FilterPredicate, LogicalInverseRewriter}
 import org.apache.parquet.filter2.statisticslevel.StatisticsFilter
 import org.apache.parquet.hadoop.ParquetInputFormat
 import org.apache.parquet.hadoop.metadata.{FileMetaData, ParquetMetadata}
-import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.parquet.io.SeekableInputStream
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.execution.datasources.PartitionedFile
@@ -20,50 +16,43 @@ import org.apache.spark.sql.execution.datasources.parquet.{
   ParquetReadSupport,
   VectorizedParquetRecordReader
 }
-import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 
 import io.oap.cache.{ColumnCache, ReadContext}
-import io.oap.cache.file.HadoopFileSource
 import io.oap.cache.parquet.CachedParquetFile
 import io.oap.cache.parquet.CachedParquetFile.RowGroup
 import io.oap.cache.stats.Figure
-
-/** A file that only Spark's own reader may read. */
-private[spark] final class EncryptedFileException(file: PartitionedFile)
-    extends IOException(s"Encrypted files are not cached: ${file.filePath}")
 
 /**
  * One split of a file, opened: the row groups in it, and Spark's vectorized reader over them with
  * their chunks taken from the cache.
  *
- * @throws EncryptedFileException for files that are not for the cache
+ * @param file which part of the file, and the values of columns of partitions
+ * @param from the file itself
+ * @throws UnservedFileException for files that are not for the cache
  */
 private[spark] final class OpenSplit(
     val file: PartitionedFile,
-    parquet: ParquetPartitionReaderFactory,
+    from: SplitFile,
+    content: SplitContent,
     settings: ReadSettings,
     runtimeFilters: Array[Filter],
     cache: ColumnCache,
     context: ReadContext) {
 
-  private val hadoopConf = parquet.broadcastedConf.value.value
+  private def hadoopConf = content.hadoopConf
 
-  private val source = new HadoopFileSource(file.toPath, hadoopConf)
-
-  val cached = new CachedParquetFile(
-    source,
-    () => HadoopReadOptions.builder(hadoopConf, source.status.getPath).build(),
-    cache,
-    context)
+  val cached = new CachedParquetFile(from.source, () => from.footerOptions, cache, context)
   if (cached.isEncrypted) {
-    throw new EncryptedFileException(file)
+    throw new UnservedFileException(file.filePath.toString, "it is encrypted")
   }
 
   def metaData: FileMetaData = cached.footer().getFileMetaData
 
-  val calendar: DatetimeRebase = DatetimeRebase.of(metaData, settings, hadoopConf)
+  val calendar: DatetimeRebase = from.calendar(metaData)
+
+  val names: ColumnNames = from.names(cached.footer())
 
   /** Finds the row groups of the split in which a row may have a join key that Spark has sent. */
   val rowGroups: Seq[RowGroup] = {
@@ -77,13 +66,16 @@ private[spark] final class OpenSplit(
    * Finds the row groups that hold a candidate for filters of the query, by their statistics; all
    * where the reader's options say that statistics are not to be used, as they may be wrong.
    */
-  def withCandidates(from: Seq[RowGroup], filters: Array[Filter]): Seq[RowGroup] =
-    if (!hadoopConf.getBoolean(ParquetInputFormat.STATS_FILTERING_ENABLED, true)) from
-    else settings.pushed(filters, metaData.getSchema, calendar.dates).fold(from) { predicate =>
+  def withCandidates(groups: Seq[RowGroup], filters: Array[Filter]): Seq[RowGroup] =
+    if (!hadoopConf.getBoolean(ParquetInputFormat.STATS_FILTERING_ENABLED, true)) groups
+    else pushed(filters).fold(groups) { predicate =>
       // As Parquet does before it asks: statistics tell nothing of a negation.
       val positive = LogicalInverseRewriter.rewrite(predicate)
-      from.filterNot(group => StatisticsFilter.canDrop(positive, group.metaData.getColumns))
+      groups.filterNot(group => StatisticsFilter.canDrop(positive, group.metaData.getColumns))
     }
+
+  private def pushed(filters: Array[Filter]): Option[FilterPredicate] =
+    settings.pushed(names.inFile(filters), metaData.getSchema, calendar.dates)
 
   /**
    * Spark's reader over row groups of this split.
@@ -94,7 +86,7 @@ private[spark] final class OpenSplit(
    * @param stream the file's bytes, closed with the reader, and where there comes to be none
    */
   def reader(
-      from: Seq[RowGroup],
+      groups: Seq[RowGroup],
       schema: StructType,
       filters: Array[Filter],
       batchSize: Int,
@@ -103,10 +95,9 @@ private[spark] final class OpenSplit(
     val task = new TaskAttemptContextImpl(
       hadoopConf,
       new TaskAttemptID(new TaskID(new JobID(), TaskType.MAP, 0), 0))
-    task.getConfiguration.set(ParquetReadSupport.SPARK_ROW_REQUESTED_SCHEMA, schema.json)
-    settings
-      .pushed(filters, metaData.getSchema, calendar.dates)
-      .foreach(ParquetInputFormat.setFilterPredicate(task.getConfiguration, _))
+    task.getConfiguration
+      .set(ParquetReadSupport.SPARK_ROW_REQUESTED_SCHEMA, names.inFile(schema).json)
+    pushed(filters).foreach(ParquetInputFormat.setFilterPredicate(task.getConfiguration, _))
     // Our stream hands out whole chunks through this call, without a copy.
     task.getConfiguration.setBoolean(ParquetInputFormat.HADOOP_VECTORED_IO_ENABLED, true)
     var isOpen = false
@@ -114,11 +105,11 @@ private[spark] final class OpenSplit(
       reader.initialize(
         new FileSplit(file.toPath, file.start, file.length, Array.empty[String]),
         task,
-        Some(HadoopInputFile.fromStatus(source.status, hadoopConf)),
+        Some(from.inputFile),
         Some(stream),
-        Some(new ParquetMetadata(metaData, from.map(_.metaData).asJava))
+        Some(new ParquetMetadata(metaData, groups.map(_.metaData).asJava))
       )
-      reader.initBatch(parquet.partitionSchema, file.partitionValues)
+      reader.initBatch(content.partition, file.partitionValues)
       reader.enableReturningBatches()
       isOpen = true
     } finally {

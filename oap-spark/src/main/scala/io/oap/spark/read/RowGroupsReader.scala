@@ -22,7 +22,11 @@ private[spark] final class RowGroupsReader(split: OpenSplit, task: TaskReadConte
     extends SplitReader {
 
   private val schema = task.readSchema
-  private val flat = FlatColumn.of(split.metaData.getSchema, schema, split.calendar.text, task.conf)
+  private val flat = FlatColumn.of(
+    split.metaData.getSchema,
+    split.names.inFile(schema),
+    split.calendar.text,
+    task.conf)
   private val flatByIndex = flat.map(column => column.index -> column).toMap
   private val flatByName = flat.map(column => schema(column.index).name -> column).toMap
   private val rowGroups = split.withCandidates(split.rowGroups, task.filters).iterator

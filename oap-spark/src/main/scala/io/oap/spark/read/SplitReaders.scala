@@ -4,7 +4,6 @@ import org.apache.spark.{SparkException, TaskContext}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.PartitionReader
 import org.apache.spark.sql.execution.datasources.PartitionedFile
-import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 import io.oap.cache.{ColumnCache, ReadContext}
@@ -24,7 +23,7 @@ import io.oap.cache.vector.VectorException
  * pins. To close waits for the batch that such a thread is at.
  */
 private[spark] final class SplitReaders(
-    parquet: ParquetPartitionReaderFactory,
+    content: SplitContent,
     settings: ReadSettings,
     conditions: ScanConditions,
     cache: ColumnCache,
@@ -33,8 +32,8 @@ private[spark] final class SplitReaders(
 
   private val rowGroupsTask = {
     val isOfUse = settings.representation.usesVectors || conditions.rows.areOnValues
-    if (isOfUse && parquet.readDataSchema.nonEmpty) {
-      Some(new TaskReadContext(parquet, settings, conditions, cache, context))
+    if (isOfUse && content.data.nonEmpty) {
+      Some(new TaskReadContext(content, settings, conditions, cache, context))
     } else {
       None
     }
@@ -51,16 +50,23 @@ private[spark] final class SplitReaders(
   /** Lets the task that runs again read the file, where damage in the pool made this one fail. */
   private def dropDamaged(): Unit = synchronized(last.foreach(_.batches.dropDamaged()))
 
-  def openBatches(file: PartitionedFile): PartitionReader[ColumnarBatch] = synchronized {
-    last = Option.unless(isClosed)(SplitReaders.blaming(open(file)))
+  def openBatches(file: PartitionedFile): PartitionReader[ColumnarBatch] =
+    openBatches(file, new HadoopSplitFile(file, content.hadoopConf, settings))
+
+  /** @param from the file; looked for unless this is closed */
+  def openBatches(
+      file: PartitionedFile,
+      from: => SplitFile): PartitionReader[ColumnarBatch] = synchronized {
+    last = Option.unless(isClosed)(SplitReaders.blaming(open(file, from)))
     new GuardedReader(last)
   }
 
-  private def open(file: PartitionedFile): OpenReader = {
+  private def open(file: PartitionedFile, from: SplitFile): OpenReader = {
     val counters = context.counters
     val foundBefore = counters.chunksHit
     val askedBefore = counters.chunksAsked
-    val split = new OpenSplit(file, parquet, settings, conditions.runtime, cache, context)
+    val split =
+      new OpenSplit(file, from, content, settings, conditions.runtime, cache, context)
     val batches = rowGroupsTask match {
       case Some(task) => new RowGroupsReader(split, task)
       case None =>
@@ -68,8 +74,8 @@ private[spark] final class SplitReaders(
           new DecodedBatches(
             split,
             split.rowGroups,
-            parquet.readDataSchema,
-            parquet.filters,
+            content.data,
+            content.filters,
             settings.batchSize))
     }
     new OpenReader(

@@ -3,7 +3,6 @@ package io.oap.spark.read
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 
@@ -24,7 +23,7 @@ private[spark] final case class ScanConditions(runtime: Array[Filter], rows: Sen
 
 /** What all splits of a task that reads row group by row group share. For one thread. */
 private[spark] final class TaskReadContext(
-    parquet: ParquetPartitionReaderFactory,
+    content: SplitContent,
     settings: ReadSettings,
     conditions: ScanConditions,
     cache: ColumnCache,
@@ -33,14 +32,14 @@ private[spark] final class TaskReadContext(
 
   def counters: CacheCounters = context.counters
 
-  def readSchema: StructType = parquet.readDataSchema
+  def readSchema: StructType = content.data
 
-  def partitionSchema: StructType = parquet.partitionSchema
+  def partitionSchema: StructType = content.partition
 
   /** Filters of the query by which row groups are ruled out. */
-  def filters: Array[Filter] = parquet.filters
+  def filters: Array[Filter] = content.filters
 
-  def conf: Configuration = parquet.broadcastedConf.value.value
+  def conf: Configuration = content.hadoopConf
 
   /** Rows of a batch where no vector chunk is read or made. */
   def batchSize: Int =

@@ -50,14 +50,16 @@ private[spark] final class WarmParquetReaders(
       try {
         val context = CachedParquetReaderFactory.context(cache, partition, tableRules, counters)
           .warming(warmed)
-        val split = new OpenSplit(file, parquet, settings, conditions.runtime, cache, context)
+        val content = SplitContent.of(parquet)
+        val from = new HadoopSplitFile(file, content.hadoopConf, settings)
+        val split = new OpenSplit(file, from, content, settings, conditions.runtime, cache, context)
         val groups = split.withCandidates(split.rowGroups, parquet.filters)
         val leaves = wantedLeaves(split)
         val vectors =
           if (settings.representation.usesVectors) vectorsOf(split) else Map.empty[Int, Long]
         groups.foreach(warm(split, _, leaves, vectors))
       } catch {
-        case _: EncryptedFileException => // Spark reads it alone.
+        case _: UnservedFileException => // Spark reads it alone.
       }
       Warmed.here(warmed, counters)
     }

@@ -1,0 +1,109 @@
+package io.oap.spark.iceberg
+
+import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, PredicateHelper}
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.execution.datasources.InMemoryFileIndex
+import org.apache.spark.sql.execution.datasources.v2.parquet.{
+  ParquetPartitionReaderFactory,
+  ParquetScan
+}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.apache.spark.util.SerializableConfiguration
+
+import io.oap.spark.filter.{RowFilter, SentFilters}
+import io.oap.spark.internals.SparkInternals
+import io.oap.spark.read.{ReadSettings, ScanConditions}
+import io.oap.spark.scan.FilterValues
+import io.oap.spark.vector.VectorType
+
+/**
+ * What tasks need to read splits of a scan by our own readers, with vector chunks and conditions;
+ * made on the driver.
+ *
+ * @param filters by which row groups are ruled out
+ * @param hadoopConf settings of Spark's reader
+ * @param conditions what the query says about single rows
+ */
+private[iceberg] final case class FlatReads(
+    readSchema: StructType,
+    filters: Array[Filter],
+    hadoopConf: Broadcast[SerializableConfiguration],
+    settings: ReadSettings,
+    conditions: ScanConditions)
+
+private[iceberg] object FlatReads {
+
+  /** None where some column of the scan is not flat. */
+  def of(
+      session: SparkSession,
+      readSchema: StructType,
+      conditions: ScanFilters): Option[FlatReads] =
+    Option.when(readSchema.nonEmpty && readSchema.forall(f =>
+      VectorType.of(f.dataType).isDefined)) {
+      val conf = session.sessionState.conf.clone()
+      // Columns of a file are found by the names it has for their ids, which are exact.
+      conf.setConf(SQLConf.CASE_SENSITIVE, true)
+      conf.setConf(SQLConf.PARQUET_FIELD_ID_READ_ENABLED, false)
+      SQLConf.withExistingConf(conf) {
+        val scan = ParquetScan(
+          session,
+          session.sessionState.newHadoopConfWithOptions(
+            Map(SQLConf.PARQUET_FIELD_ID_READ_ENABLED.key -> "false")),
+          new InMemoryFileIndex(session, Nil, Map.empty, None),
+          readSchema,
+          readSchema,
+          new StructType,
+          Array.empty,
+          CaseInsensitiveStringMap.empty
+        )
+        val parquet = scan.createReaderFactory().asInstanceOf[ParquetPartitionReaderFactory]
+        FlatReads(
+          readSchema,
+          conditions.rowGroups,
+          parquet.broadcastedConf,
+          ReadSettings.of(conf, parquet.options),
+          ScanConditions(
+            Array.empty,
+            SentFilters.of(conditions.rows, session.sparkContext))
+        )
+      }
+    }
+}
+
+/**
+ * The conditions of a query on the rows of one scan, which its plan repeats above the scan.
+ *
+ * @param rowGroups by which row groups are ruled out
+ * @param rows by which rows are dropped
+ */
+private[iceberg] final case class ScanFilters(rowGroups: Array[Filter], rows: Seq[RowFilter])
+
+private[iceberg] object ScanFilters extends PredicateHelper {
+
+  val Empty: ScanFilters = ScanFilters(Array.empty, Nil)
+
+  /**
+   * Takes what can be told of single columns from the condition of the filter above a scan.
+   *
+   * @param output columns of the scan
+   * @param readSchema the same columns, by the names that readers know
+   */
+  def of(condition: Expression, output: Seq[Attribute], readSchema: StructType): ScanFilters = {
+    val named = output.zip(readSchema).map { case (column, field) =>
+      column.exprId -> column.withName(field.name)
+    }.toMap
+    if (!condition.deterministic || output.map(_.dataType) != readSchema.map(_.dataType)) Empty
+    else {
+      val conditions = splitConjunctivePredicates(condition.transform {
+        case column: Attribute => named.getOrElse(column.exprId, column)
+      })
+      ScanFilters(
+        FilterValues.inEveryZone(conditions.flatMap(SparkInternals.toFilter(_)).toArray),
+        RowFilter.needed(RowFilter.of(conditions)))
+    }
+  }
+}

@@ -1,0 +1,146 @@
+package io.oap.spark.iceberg
+
+import scala.collection.mutable
+import scala.util.control.NonFatal
+
+import org.apache.iceberg.{FileScanTask, Schema}
+import org.apache.iceberg.io.FileIO
+import org.apache.spark.TaskContext
+import org.apache.spark.internal.Logging
+import org.apache.spark.paths.SparkPath
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.read.PartitionReader
+import org.apache.spark.sql.execution.datasources.PartitionedFile
+import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
+
+import io.oap.cache.{ColumnCache, ReadContext}
+import io.oap.spark.read.{DerivedBatch, ScanConditions, SplitContent, SplitReaders}
+
+/**
+ * Opens the splits of one task that our own readers read exactly as Iceberg's would: of flat
+ * columns that the file has, by their ids and in their types, and without deletes. For one thread,
+ * but it may be closed by another.
+ *
+ * @param projection what Iceberg reads
+ * @param real Iceberg's own way to the files
+ * @param conditions on rows and row groups
+ */
+private[iceberg] final class FlatSplits(
+    reads: FlatReads,
+    projection: Schema,
+    real: FileIO,
+    conditions: ScanConditions,
+    cache: ColumnCache,
+    context: ReadContext)
+    extends AutoCloseable
+    with Logging {
+
+  // By partition specification.
+  private val columnsBySpec = mutable.Map.empty[Int, Option[SplitColumns]]
+  private val readersBySpec = mutable.Map.empty[Int, SplitReaders]
+
+  /** Whether a split may be read here, as far as its manifest tells. */
+  def mayRead(split: FileScanTask): Boolean =
+    ServedFiles.isServed(split) && split.deletes.isEmpty && columnsOf(split).isDefined
+
+  /**
+   * Opens a split and goes to its first batch. None where Iceberg's reader has to read it. That one
+   * also meets the faults of files, as long as no row was handed over: it says what users know.
+   */
+  def open(split: FileScanTask): Option[PartitionReader[ColumnarBatch]] =
+    for {
+      columns <- columnsOf(split)
+      values <- columns.values(split)
+      reader <- begun(split, columns, values)
+    } yield reader
+
+  private def begun(
+      split: FileScanTask,
+      columns: SplitColumns,
+      values: InternalRow): Option[PartitionReader[ColumnarBatch]] = {
+    var reader: PartitionReader[ColumnarBatch] = null
+    try {
+      reader = readersOf(split, columns).openBatches(
+        PartitionedFile(
+          values,
+          SparkPath.fromPath(IcebergSplitFile.shownPath(split)),
+          split.start,
+          split.length),
+        new IcebergSplitFile(
+          real.newInputFile(split.file.location, split.file.fileSizeInBytes),
+          split,
+          columns,
+          reads.hadoopConf.value.value)
+      )
+      Some(new BegunReader(reader, reader.next(), columns))
+    } catch {
+      case NonFatal(e) if !Option(TaskContext.get()).exists(_.isInterrupted()) =>
+        logDebug(s"Iceberg's reader reads ${split.file.location}", e)
+        if (reader != null) reader.close()
+        None
+    }
+  }
+
+  private def columnsOf(split: FileScanTask): Option[SplitColumns] =
+    columnsBySpec.getOrElseUpdate(
+      split.spec.specId,
+      SplitColumns.of(projection, reads.readSchema, split.spec))
+
+  private def readersOf(split: FileScanTask, columns: SplitColumns): SplitReaders =
+    readersBySpec.getOrElseUpdate(
+      split.spec.specId,
+      new SplitReaders(
+        SplitContent(
+          columns.data,
+          columns.constants,
+          onData(reads.filters, columns.data),
+          reads.hadoopConf.value.value),
+        reads.settings,
+        conditions,
+        cache,
+        context
+      )
+    )
+
+  private def onData(filters: Array[Filter], data: StructType): Array[Filter] = {
+    val names = data.fieldNames.toSet
+    filters.filter(_.references.forall(names))
+  }
+
+  override def close(): Unit = readersBySpec.values.foreach(_.close())
+}
+
+/**
+ * The batches of a split, from the first one on, with their columns in the order of the scan.
+ *
+ * @param hasFirst whether there is a first one
+ */
+private final class BegunReader(
+    reader: PartitionReader[ColumnarBatch],
+    hasFirst: Boolean,
+    columns: SplitColumns)
+    extends PartitionReader[ColumnarBatch] {
+
+  private var isFirst = true
+  private val inOrder = new DerivedBatch(batch =>
+    new ColumnarBatch(columns.order.map(batch.column(_): ColumnVector).toArray))
+
+  override def next(): Boolean =
+    if (isFirst) {
+      isFirst = false
+      hasFirst
+    } else reader.next()
+
+  override def get(): ColumnarBatch =
+    if (columns.isInOrder) reader.get()
+    else {
+      val batch = reader.get()
+      val ordered = inOrder.of(batch)
+      ordered.setNumRows(batch.numRows)
+      ordered
+    }
+
+  override def close(): Unit = reader.close()
+}
