@@ -12,7 +12,7 @@ import io.oap.spark.CacheControl
 import io.oap.spark.executor.ExecutorCache
 
 /** Tells which reader has read a query of Iceberg tables, by the chunks that its runs leave. */
-trait FlatIcebergTables extends IcebergTables {
+trait FlatIcebergTables extends IcebergSession {
 
   /** Columns of all flat types, and expressions of an id for their values. */
   protected object Types {

@@ -6,7 +6,7 @@ import org.scalatest.time.SpanSugar._
 import io.oap.spark.ExecutorsSuite
 
 /** Iceberg tables read by executors that are processes of their own. */
-class IcebergExecutorsSuite extends ExecutorsSuite(2) with IcebergTables {
+class IcebergExecutorsSuite extends ExecutorsSuite(2) with IcebergSession {
 
   private def totals(): Seq[Long] = {
     val row = sql("SELECT sum(hits), sum(misses), sum(bytes_from_file), " +

@@ -10,13 +10,13 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import io.oap.spark.{CacheSuite, OapExtensions, WatchedFileSystem}
 
 /** A suite with a catalog of Iceberg tables, in one process. */
-abstract class IcebergSuite extends IcebergTables
+abstract class IcebergSuite extends IcebergSession
 
 /**
  * A catalog of Iceberg tables, `ice`, on a file system that counts. Iceberg's own cache of delete
  * files is off, so that each query reads them.
  */
-trait IcebergTables extends CacheSuite {
+trait IcebergSession extends CacheSuite {
 
   override protected def settings: Map[String, String] =
     super.settings ++ WatchedFileSystem.settings ++ Map(
