@@ -3,6 +3,8 @@ and in a pool that is far too small, two queries at a time. Rows are compared as
 with what pyarrow reads of their files.
 
 A star is two fact tables and three dimensions; star N is made by the seed N, and so are its queries.
+A campaign can be cut into pieces: each says at its end how many queries and runs it had, and with which
+--seed the next piece begins. The stars before that are not made again.
 Exit status 1 for a wrong row, a lost query or a pin that is left; then .cache/random-queries has scripts.
 """
 
@@ -20,7 +22,32 @@ import spark_job
 from arguments import number, pair
 
 POOL_BYTES = 256 << 20
-SHORT_MINUTES = 10
+
+# Tables are tiny, so that what Spark does around them is most of the work. None of this is about what is read.
+LEAN = (
+    # Each query is planned five times and compiled for each way to run it.
+    "spark.sql.codegen.cache.maxEntries=5000",
+    "spark.sql.codegen.useIdInClassName=false",
+    # Else tasks load classes through a loader that asks the driver for each, and does so in vain.
+    "spark.sql.artifact.isolation.enabled=false",
+    # One file for each task that shuffles, not one for each of its partitions.
+    "spark.shuffle.sort.bypassMergeThreshold=0",
+    "spark.shuffle.compress=false",
+    "spark.shuffle.spill.compress=false",
+    "spark.shuffle.checksum.enabled=false",
+    "spark.broadcast.compress=false",
+    "spark.broadcast.checksum=false",
+    # By default a sort or hash map begins with tens of MiB, which are made zero.
+    "spark.buffer.pageSize=1m",
+    "spark.locality.wait=0",
+    # What nobody looks at.
+    "spark.sql.ui.explainMode=simple",
+    "spark.ui.liveUpdate.period=-1",
+    "spark.ui.retainedJobs=10",
+    "spark.ui.retainedStages=10",
+    "spark.ui.retainedTasks=100",
+    "spark.sql.ui.retainedExecutions=10",
+)
 
 
 def parser():
@@ -57,12 +84,20 @@ def job(asked, work):
     }
 
 
-def java(told):
+def java():
     # Code of ten thousands of queries fills what there is by default, and then nothing is compiled;
     # classes of it make G1 collect all the time.
     words = ["-XX:ReservedCodeCacheSize=512m", "-XX:+UseParallelGC", "-XX:MetaspaceSize=512m"]
-    # What the optimizing compiler costs, it wins back only in a long run.
-    return words + ["-XX:TieredStopAtLevel=1"] * (0 < told["minutes"] <= SHORT_MINUTES)
+    # What the optimizing compiler costs, it does not win back: each query brings code of its own.
+    words += ["-XX:TieredStopAtLevel=1"]
+    # Nor does it pay to verify the classes that Spark makes for each query.
+    return [*words, "-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote"]
+
+
+def memory_folder(work):
+    """Where files of shuffles lie: in memory, where there is a file system of it that all may use."""
+    shared = Path("/dev/shm")
+    return shared / work.name if os.access(shared, os.W_OK) else work / "local"
 
 
 def configuration(asked, work):
@@ -72,10 +107,9 @@ def configuration(asked, work):
         "spark.sql.extensions=io.oap.spark.OapExtensions",
         f"spark.oap.pool.size={POOL_BYTES}",
         f"spark.sql.warehouse.dir={work / 'warehouse'}",
-        f"spark.local.dir={work / 'local'}",
+        f"spark.local.dir={memory_folder(work)}",
         "spark.sql.catalogImplementation=in-memory",
-        # Each query is planned five times and compiled for each way to run it.
-        "spark.sql.codegen.cache.maxEntries=2000",
+        *LEAN,
         *asked.conf,
     ]
 
@@ -97,11 +131,12 @@ def main():
     line = spark_job.words(
         Path(os.environ["SPARK_HOME"]), ROOT, jars, "random.RandomQueries", told,
         driver_memory="3g", conf=configuration(asked, work), log="random-queries-log4j2",
-        java=java(told))
+        java=java())
     try:
         sys.exit(spark_job.run(line))
     finally:
-        shutil.rmtree(work, ignore_errors=True)
+        for folder in (work, memory_folder(work)):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

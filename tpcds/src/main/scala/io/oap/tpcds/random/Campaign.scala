@@ -27,6 +27,7 @@ final class Campaign(request: RandomRequest, say: String => Unit) {
       while (number == 0 || !isOver(Duration.ZERO)) {
         round(number)
         number += 1
+        say(s"${tally.counts}; what comes next: --seed ${seed(number)}")
       }
     finally {
       workers.close()
@@ -45,10 +46,22 @@ final class Campaign(request: RandomRequest, say: String => Unit) {
     (request.queries > 0 && tally.queriesDone >= request.queries)
   }
 
+  /** The first star that no round before this one has made. */
+  private def seed(round: Int): Long = request.seed + round * workers.all.size
+
+  /** So that rounds of one seed and number of queries have the same ones. */
+  private def perStar: Int =
+    if (request.queries == 0) request.perStar
+    else {
+      val left = request.queries - tally.queriesDone + workers.all.size - 1
+      math.min(request.perStar, left / workers.all.size).toInt
+    }
+
   private def round(number: Int): Unit = {
     val begun = workers.age
+    val perStar = this.perStar
     val stars = workers.all.indices.map { i =>
-      val seed = request.seed + number * workers.all.size + i
+      val seed = this.seed(number) + i
       val folder = Path.of(request.work).resolve(s"star-$seed").toAbsolutePath
       new StarRun(new Star(seed, folder.toString), folder, Path.of(request.failures), tally)
     }
@@ -57,7 +70,7 @@ final class Campaign(request: RandomRequest, say: String => Unit) {
     workers.each(stars) { (worker, star) =>
       workers.protect(star.seed, worker) {
         star.make(worker)
-        (0 until request.perStar).iterator.takeWhile(i => i < Campaign.Fewest || !isLate)
+        (0 until perStar).iterator.takeWhile(i => i < Campaign.Fewest || !isLate)
           .foreach(star.run(worker, _))
         judge.dump(worker, star.star)
       }

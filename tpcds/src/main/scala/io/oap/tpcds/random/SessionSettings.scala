@@ -29,7 +29,7 @@ object SessionSettings {
       "spark.sql.join.preferSortMergeJoin" -> share(50),
       "spark.sql.session.timeZone" ->
         choices.oneOf("UTC", "America/Los_Angeles", "Asia/Kathmandu", "Pacific/Apia"),
-      "spark.sql.shuffle.partitions" -> choices.between(1, 4).toString,
+      "spark.sql.shuffle.partitions" -> choices.between(1, 2).toString,
       "spark.sql.columnVector.offheap.enabled" -> share(15),
       "spark.sql.parquet.enableVectorizedReader" -> share(92),
       "spark.sql.parquet.enableNestedColumnVectorizedReader" -> share(85),
@@ -50,7 +50,9 @@ object SessionSettings {
         Seq(share(70), adaptive).max,
       "spark.sql.exchange.reuse" -> share(85),
       "spark.sql.cbo.enabled" -> share(20),
-      "spark.oap.cache.representation" -> choices.oneOf("auto", "auto", "encoded", "vector")
+      "spark.oap.cache.representation" -> choices.oneOf("auto", "auto", "encoded", "vector"),
+      // How many tasks read what the sizes above leave in one: their number is most of a run's time.
+      "spark.sql.files.minPartitionNum" -> choices.oneOf("1", "1", "2")
     )
   }
 }

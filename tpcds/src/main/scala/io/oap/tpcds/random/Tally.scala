@@ -1,7 +1,11 @@
 package io.oap.tpcds.random
 
+import java.lang.management.ManagementFactory
+
 import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
+
+import com.sun.management.OperatingSystemMXBean
 
 import io.oap.tpcds.result.TextTable
 
@@ -77,7 +81,13 @@ final class Tally {
   def queriesDone: Long = synchronized(queries)
 
   def progress(seconds: Long): String = synchronized {
-    f"$seconds%5d s  $queries%7d queries  $runs%8d runs  ${runs.toDouble / math.max(1, seconds)}%5.1f/s  " +
+    f"$seconds%5d s  $counts  ${runs.toDouble / math.max(1, seconds)}%5.1f/s"
+  }
+
+  /** What is done and what came of it, and the time of processors that it took. */
+  def counts: String = synchronized {
+    val cpu = Tally.cpuSeconds
+    f"$queries%7d queries  $runs%8d runs  $cpu%.0f CPU s  ${runs / cpu}%.2f/CPU s  " +
       s"$inError errors alone  ${found.size} failures"
   }
 
@@ -130,6 +140,11 @@ final class Tally {
 
 private object Tally {
   private val Often = 20
+
+  /** Of this process and all of its threads. */
+  private def cpuSeconds: Double = processor.getProcessCpuTime / 1e9
+
+  private val processor = ManagementFactory.getPlatformMXBean(classOf[OperatingSystemMXBean])
 
   private val Metrics =
     Seq("chunksHit", "chunksMissed", "chunksBypassed", "rowGroupsPruned", "tasksElsewhere")
