@@ -88,7 +88,7 @@ def java():
     # Code of ten thousands of queries fills what there is by default, and then nothing is compiled;
     # classes of it make G1 collect all the time.
     words = ["-XX:ReservedCodeCacheSize=512m", "-XX:+UseParallelGC", "-XX:MetaspaceSize=512m"]
-    # What the optimizing compiler costs, it does not win back: each query brings code of its own.
+    # What the optimizing compiler costs, it does not win back within a thousand runs.
     words += ["-XX:TieredStopAtLevel=1"]
     # Nor does it pay to verify the classes that Spark makes for each query.
     return [*words, "-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote"]
