@@ -39,7 +39,7 @@ final class FileReads(context: SparkContext) {
       val before = Pace.readsOfThisJvm()
       val result = body
       val reads = Pace.readsOfThisJvm().minus(before)
-      FileReads.Counted(result, reads.bytes, Some(reads.requests))
+      FileReads.Counted(result, reads.bytes, Some(reads.logBytes), Some(reads.requests))
     } else {
       endedQueries.drainPermits()
       val before = taskBytes.sum()
@@ -48,12 +48,22 @@ final class FileReads(context: SparkContext) {
       if (!endedQueries.tryAcquire(queries(result), 1, TimeUnit.MINUTES)) {
         throw new IllegalStateException("Spark did not report the end of all queries")
       }
-      FileReads.Counted(result, taskBytes.sum() - before, None)
+      FileReads.Counted(result, taskBytes.sum() - before, None, None)
     }
 }
 
 object FileReads {
 
-  /** @param requests none where the file system cannot be asked */
-  final case class Counted[T](result: T, bytes: Long, requests: Option[Long])
+  /**
+   * What was read while something ran.
+   *
+   * @param bytes of data files, footers included
+   * @param logBytes of other files of tables; none where the file system cannot be asked
+   * @param requests none where the file system cannot be asked
+   */
+  final case class Counted[T](
+      result: T,
+      bytes: Long,
+      logBytes: Option[Long],
+      requests: Option[Long])
 }

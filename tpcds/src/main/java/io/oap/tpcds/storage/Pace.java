@@ -12,14 +12,16 @@ import java.util.concurrent.atomic.LongAdder;
 public final class Pace {
 
   /**
-   * What was read from data files since the JVM started.
+   * What was read since the JVM started.
    *
-   * @param bytes bytes handed to readers, footers included
+   * @param bytes bytes of data files handed to readers, footers included
+   * @param logBytes bytes of all other files: a table's log, and deletion vectors
    * @param requests open, status and list calls, and reads that do not continue the last one
    */
-  public record Reads(long bytes, long requests) {
+  public record Reads(long bytes, long logBytes, long requests) {
     public Reads minus(Reads earlier) {
-      return new Reads(bytes - earlier.bytes, requests - earlier.requests);
+      return new Reads(
+          bytes - earlier.bytes, logBytes - earlier.logBytes, requests - earlier.requests);
     }
   }
 
@@ -31,6 +33,7 @@ public final class Pace {
   private final TokenBucket bucket;
   private final TokenBucket.Clock clock;
   private final LongAdder bytes = new LongAdder();
+  private final LongAdder logBytes = new LongAdder();
   private final LongAdder requests = new LongAdder();
 
   Pace(StorageClass storage, int cores, TokenBucket.Clock clock) {
@@ -58,12 +61,14 @@ public final class Pace {
   /** What all storage classes of this JVM have read so far. */
   public static Reads readsOfThisJvm() {
     long bytes = 0;
+    long logBytes = 0;
     long requests = 0;
     for (Pace pace : OF_THIS_JVM.values()) {
       bytes += pace.bytes.sum();
+      logBytes += pace.logBytes.sum();
       requests += pace.requests.sum();
     }
-    return new Reads(bytes, requests);
+    return new Reads(bytes, logBytes, requests);
   }
 
   /** Requests sent together: each is counted, and they wait for their answers at the same time. */
@@ -74,9 +79,13 @@ public final class Pace {
     }
   }
 
-  /** Bytes that a reader is about to be given. */
-  void transfer(long count) throws IOException {
-    bytes.add(count);
+  /**
+   * Bytes that a reader is about to be given.
+   *
+   * @param isData whether they are of a data file
+   */
+  void transfer(long count, boolean isData) throws IOException {
+    (isData ? bytes : logBytes).add(count);
     if (bucket != null && limited) {
       bucket.take(count);
     }

@@ -16,11 +16,20 @@ import org.apache.hadoop.fs.RemoteIterator;
  * Local files, read at the speed of a {@link StorageClass}, which is the URI scheme, and counted.
  * Reading is paced, writing is not. Every reader of the JVM passes the same bucket, whoever it is:
  * that is what makes a comparison on slow storage fair.
+ *
+ * <p>Tables that keep the URLs of their files have one more scheme, {@link #SCHEME}, whose storage
+ * class the configuration says.
  */
 public final class PacedFileSystem extends FilterFileSystem {
 
   /** Configuration key: task slots of this JVM, over which the bandwidth per core is summed. */
   public static final String CORES_KEY = "oap.tpcds.storage.cores";
+
+  /** The scheme of files that are read as {@link #STORAGE_KEY} says. */
+  public static final String SCHEME = "paced";
+
+  /** Configuration key: scheme of the storage class of {@link #SCHEME}. */
+  public static final String STORAGE_KEY = "oap.tpcds.storage.class";
 
   private final LocalFiles local;
   private Pace pace;
@@ -33,7 +42,8 @@ public final class PacedFileSystem extends FilterFileSystem {
   @Override
   public void initialize(URI name, Configuration conf) throws IOException {
     int cores = conf.getInt(CORES_KEY, Runtime.getRuntime().availableProcessors());
-    pace = Pace.ofThisJvm(StorageClass.ofScheme(name.getScheme()), cores);
+    String storage = name.getScheme().equals(SCHEME) ? conf.get(STORAGE_KEY) : name.getScheme();
+    pace = Pace.ofThisJvm(StorageClass.ofScheme(storage), cores);
     local.root = URI.create(name.getScheme() + ":///");
     local.pace = pace;
     local.setWorkingDirectory(new Path(local.root));

@@ -31,6 +31,7 @@ final class PacedInputStream extends FSInputStream
     implements ByteBufferReadable, StreamCapabilities {
 
   private final FileChannel channel;
+  private final boolean isData;
   private final Pace pace;
   private final FileSystem.Statistics statistics;
   private long position;
@@ -41,6 +42,7 @@ final class PacedInputStream extends FSInputStream
    */
   PacedInputStream(File file, Pace pace, FileSystem.Statistics statistics) throws IOException {
     this.channel = new FileInputStream(file).getChannel();
+    this.isData = DataFiles.contain(file);
     this.pace = pace;
     this.statistics = statistics;
   }
@@ -128,7 +130,7 @@ final class PacedInputStream extends FSInputStream
   private int transfer(long from, ByteBuffer buffer) throws IOException {
     int read = channel.read(buffer, from);
     if (read > 0) {
-      pace.transfer(read);
+      pace.transfer(read, isData);
       statistics.incrementBytesRead(read);
     }
     return read;

@@ -1,6 +1,7 @@
 package io.oap.tpcds.storage
 
-import java.io.{EOFException, FileNotFoundException}
+import java.io.{EOFException, File, FileNotFoundException}
+import java.net.URI
 import java.nio.ByteBuffer
 import java.nio.file.{Files, Path => JPath}
 
@@ -112,6 +113,47 @@ class PacedFileSystemSuite extends AnyFunSuite {
       intercept[EOFException](stream.seek(Length + 1L))
       val beyond = Seq(FileRange.createFileRange(Length - 5L, 10)).asJava
       intercept[EOFException](stream.readVectored(beyond, ByteBuffer.allocate(_)))
+    }
+  }
+
+  test("files of logs and deletion vectors are counted by themselves") {
+    val all = Map(
+      "t/data/p=1/00000-0.parquet" -> true,
+      "t/part-0.snappy.orc" -> true,
+      "t/metadata/v1.metadata.json" -> false,
+      "t/metadata/snap-1.avro" -> false,
+      "t/data/00000-0-deletes.puffin" -> false,
+      "t/_delta_log/00000.checkpoint.parquet" -> false,
+      "t/_delta_log/_sidecars/1.parquet" -> false,
+      "t/deletion_vector_1.bin" -> false
+    )
+    for ((name, isData) <- all) {
+      assert(DataFiles.contain(new File(s"/data/$name")) == isData, name)
+    }
+    val folder = Files.createTempDirectory("paced")
+    val log = Files.createDirectory(folder.resolve("_delta_log")).resolve("0.json")
+    Files.write(log, Array.fill(70)(1.toByte))
+    val before = Pace.readsOfThisJvm()
+    val path = new Path(s"local://$log")
+    val stream = path.getFileSystem(conf).open(path)
+    try stream.readFully(new Array[Byte](70))
+    finally stream.close()
+    val reads = Pace.readsOfThisJvm().minus(before)
+    assert((reads.bytes, reads.logBytes) == ((0, 70)))
+    Seq(log, log.getParent, folder).foreach(Files.delete(_))
+  }
+
+  test("the scheme of tables that keep URLs is as fast as the configuration says") {
+    val of = new Configuration(conf)
+    of.set(PacedFileSystem.STORAGE_KEY, "s3")
+    val fs = new PacedFileSystem
+    fs.initialize(URI.create(s"${PacedFileSystem.SCHEME}:///"), of)
+    assert(fs.getUri == URI.create("paced:///"))
+    withFile { (_, path) =>
+      val begun = System.nanoTime()
+      val status = fs.getFileStatus(new Path(s"paced://${path.toUri.getPath}"))
+      assert(status.getPath.toUri.getScheme == "paced" && status.getLen == Length)
+      assert(System.nanoTime() - begun >= StorageClass.S3.requestNanos)
     }
   }
 

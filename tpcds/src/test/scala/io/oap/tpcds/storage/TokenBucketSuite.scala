@@ -32,7 +32,7 @@ class TokenBucketSuite extends AnyFunSuite {
     val pace = new Pace(StorageClass.S3, 1, clock)
     def read(): Unit = {
       pace.request(3)
-      pace.transfer(600000000)
+      pace.transfer(600000000, true)
     }
     Pace.limitThisJvm(false)
     try read()
@@ -95,14 +95,14 @@ class TokenBucketSuite extends AnyFunSuite {
     val clock = new VirtualClock
     val hdd = new Pace(StorageClass.HDD, 2, clock)
     hdd.request(1)
-    hdd.transfer(8000000)
+    hdd.transfer(8000000, true)
     assert(clock.elapsedMillis == 1000)
 
     val remote = new VirtualClock
     val s3 = new Pace(StorageClass.S3, 2, remote)
     s3.request(5)
     assert(remote.elapsedMillis == 20)
-    s3.transfer(120000000)
+    s3.transfer(120000000, true)
     assert(remote.elapsedMillis >= 990 && remote.elapsedMillis <= 1020)
   }
 
