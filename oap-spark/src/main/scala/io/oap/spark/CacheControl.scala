@@ -4,11 +4,13 @@ import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.execution.FileSourceScanExec
 
 import io.oap.cache.pool.PoolStats
-import io.oap.cache.stats.CacheCounters
+import io.oap.cache.stats.{CacheCounters, Figure}
 import io.oap.spark.directory.{Answer, Cluster}
 import io.oap.spark.executor.{Clear, ExecutorCache, ListChunks, Part, TellPool}
+import io.oap.spark.read.CountingFormat
 
 /** Commands to the caches of an application, from its driver. */
 object CacheControl {
@@ -44,6 +46,18 @@ object CacheControl {
         id -> HeldByExecutor.of(hosts(id), held.toSeq.flatten, pools.get(id).flatten)
     }.toMap
   }
+
+  /**
+   * What the tasks of a V1 scan have counted so far, by the names of the metrics of V2 scans; none
+   * when it does not read through the cache.
+   */
+  def figures(scan: FileSourceScanExec): Option[Map[String, Long]] =
+    scan.relation.fileFormat match {
+      case format: CountingFormat =>
+        val counted = format.figures
+        Some(Figure.OF_READERS.asScala.map(f => f.metric -> f.shown(counted.get(f))).toMap)
+      case _ => None
+    }
 
   /** What the readers of this process have counted, all queries together. */
   def localCounters(): CacheCounters = ExecutorCache.readTotals()

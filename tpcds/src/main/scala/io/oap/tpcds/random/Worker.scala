@@ -6,6 +6,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 
+import io.oap.spark.CacheControl
 import io.oap.tpcds.ScanMetrics
 
 /**
@@ -67,8 +68,8 @@ final class Worker(session: SparkSession) extends AdaptiveSparkPlanHelper {
     session.conf.set("spark.sql.datetime.java8API.enabled", true)
     val (outcome, plan) = Outcome.of(session.sql(query.sql))
     val scans = plan.map(ScanMetrics.of)
-    val uncached = plan.fold(0)(collectWithSubqueries(_) { case scan: FileSourceScanExec =>
-      scan
+    val uncached = plan.fold(0)(collectWithSubqueries(_) {
+      case scan: FileSourceScanExec if CacheControl.figures(scan).isEmpty => scan
     }.size)
     Ran(outcome, scans.getOrElse(Map.empty), uncached)
   }
