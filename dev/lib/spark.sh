@@ -89,10 +89,23 @@ newest_jar() {
   echo "$newest"
 }
 
+# form_of <options>: the form of tables that options ask for; the last one counts.
+form_of() {
+  local form=parquet
+  while (($# > 0)); do
+    case "$1" in
+      --form) form="$2" && shift ;;
+      --form=*) form="${1#*=}" ;;
+    esac
+    shift
+  done
+  echo "$form"
+}
+
 # run_tpcds <command of Options.java> <main class> <options>: everything from wrong options to the
 # job's exit status. Needs dev/lib/prerequisites.sh.
 run_tpcds() {
-  local command="$1" main="$2" submit
+  local command="$1" main="$2" submit jars
   shift 2
   local options=(java "$OAP_ROOT/tpcds/src/main/java/io/oap/tpcds/Options.java" "$command")
   require_prerequisites || return 1
@@ -107,11 +120,12 @@ run_tpcds() {
   set -- --data "$OAP_ROOT/.cache/tpcds" "$@"
   submit=$("${options[@]}" "$@") || return
   mapfile -t submit <<<"$submit"
+  jars=$(python3 -B "$OAP_ROOT/dev/lib/forms.py" "$(form_of "$@")") || return
   use_spark || return 1
   build_oap || return 1
   # The JVM announces the incubating vector module, which Spark's launcher asks for.
   "$SPARK_HOME/bin/spark-submit" "${submit[@]}" --class "$main" --driver-memory 3g \
     --driver-java-options "-Dlog4j2.configurationFile=$OAP_ROOT/tpcds/src/main/conf/log4j2.properties" \
-    --conf spark.ui.showConsoleProgress=false --jars "$(oap_jar)" "$(tpcds_jar)" "$@" \
+    --conf spark.ui.showConsoleProgress=false --jars "$(oap_jar)${jars:+,$jars}" "$(tpcds_jar)" "$@" \
     2> >(grep --line-buffered -v 'WARNING: Using incubator modules' >&2)
 }

@@ -9,7 +9,7 @@ import sys
 def words(spark_home, root, jars, main, told, *, driver_memory, conf, more=(), log="log4j2", java=()):
     """The command line of a job.
 
-    `jars` are that of OAP and that of the jobs; `told` is what the job gets, as JSON; `conf` is a
+    `jars` are that of OAP, libraries, and last that of the jobs; `told` is what the job gets, as JSON; `conf` is a
     list of KEY=VALUE; `more` are further words for spark-submit, `java` for the driver's JVM; `log` names
     its logging configuration.
     """
@@ -19,8 +19,8 @@ def words(spark_home, root, jars, main, told, *, driver_memory, conf, more=(), l
     found += ["--driver-java-options", " ".join([f"-Dlog4j2.configurationFile={file}", *java])]
     for pair in ["spark.ui.showConsoleProgress=false", *conf]:
         found += ["--conf", pair]
-    oap, jobs = jars
-    return [*found, "--jars", oap, jobs, json.dumps(told)]
+    *libraries, jobs = jars
+    return [*found, "--jars", ",".join(libraries), jobs, json.dumps(told)]
 
 
 def run(command, **how):

@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import device
+import forms
 import spark_job
 from options import BUSY, MATRICES, SIZES, in_bytes, shares, system
 
@@ -62,6 +63,7 @@ def request(asked, words, root):
             "scale": asked.scale,
             "tables": asked.tables,
             "partitioned": asked.partitioned,
+            "form": asked.form,
             "layout": {
                 "codec": asked.codec,
                 "dictionary": not asked.plain,
@@ -78,6 +80,7 @@ def request(asked, words, root):
             "scale": asked.scale,
             "queries": asked.queries,
             "partitioned": asked.partitioned,
+            "form": asked.form,
             "storage": asked.storage,
             "systems": [] if scenario else systems(asked),
             "state": asked.state if run else "warm",
@@ -106,6 +109,8 @@ def _check(asked, root):
         sys.exit(f"dev/tpcds: error: {why}")
 
     local, storage = re.match(r"local(\[|$)", asked.master), asked.storage.partition(":")[0]
+    if "://" in _data(asked, root) and asked.form != "parquet":
+        fail(f"--form {asked.form} wants data in a folder of this machine")
     if asked.trace and not local:
         fail("--trace wants a local master; dev/chunk-trace --help says how executors of a cluster record")
     if "://" in _data(asked, root) and storage != "local":
@@ -154,7 +159,7 @@ def submit(asked, words, root):
     main = "GenerateJob" if asked.command == "generate" else "RunJob"
     command = spark_job.words(
         pathlib.Path(os.environ["SPARK_HOME"]), root,
-        (os.environ["OAP_JAR"], os.environ["OAP_TPCDS_JAR"]), f"scale.{main}", told,
+        (os.environ["OAP_JAR"], *forms.jars(asked.form), os.environ["OAP_TPCDS_JAR"]), f"scale.{main}", told,
         driver_memory=asked.driver_memory, conf=asked.conf, more=["--master", asked.master])
     try:
         with _limit(asked, root) as limit:

@@ -5,6 +5,7 @@ import fractions
 import re
 
 from arguments import NINE_QUERIES, names, number, pair, queries, scale, size
+from forms import FORMS
 
 SCENARIOS = ("fit-both", "fit-large-only", "fit-none")
 KINDS = ("spark", "oap", "spark-cache")
@@ -67,6 +68,8 @@ def add_options(parser, name):
         help="folder or URL where the generated data is kept (default .cache/tpcds)")
     add("--scale", type=scale, default=1.0, metavar="N",
         help="TPC-DS scale factor, about N GB of raw data (default 1)")
+    add("--form", choices=FORMS, default="parquet", metavar="FORM",
+        help=f"how tables are kept: {', '.join(FORMS)} (default parquet); the others are made from Parquet's")
     if name == "generate":
         _add_generation(add)
     else:

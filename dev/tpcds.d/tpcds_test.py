@@ -41,6 +41,8 @@ class Options(unittest.TestCase):
             ("run --storage device:4m --master yarn", "wants a local master"),
             ("run --master spark://h:1", "wants --conf spark.default.parallelism=N"),
             ("run --storage device:4m --data hdfs://h/d", "wants data in a folder of this machine"),
+            ("run --form avro", "argument --form: invalid choice: 'avro'"),
+            ("run --form orc --data hdfs://h/d", "--form orc wants data in a folder of this machine"),
             ("run --sweep nothing", "argument --sweep"),
             ("run --sweep item --tenants 2", "--sweep wants one tenant"),
             ("run --sweep item --sweep-every 10", "a round has 9 queries"),
@@ -59,6 +61,10 @@ class Options(unittest.TestCase):
             ("scenario fit-none --representation auto", "argument --representation: invalid choice: 'auto'"),
         ):
             self.assertIn(named, self.rejected(*words.split()), words)
+
+    def test_forms(self):
+        self.assertEqual(told("generate")["form"], "parquet")
+        self.assertEqual(told("run", "--form", "delta-deletes")["plan"]["form"], "delta-deletes")
 
     def test_layouts(self):
         self.assertEqual(told("generate")["layout"], {

@@ -5,11 +5,13 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * What a person asks for on the command line of dev/quickstart and dev/tpcds-compare.
+ * What a person asks for on the command line of dev/quickstart, dev/tpcds-compare and
+ * dev/lake-commits.
  *
  * <p>This file depends on nothing but the JDK: the scripts run it with {@code java Options.java}
  * before anything is built, so that a wrong option is answered at once. {@link #main} prints the
@@ -21,9 +23,14 @@ import java.util.regex.Pattern;
  * @param data local folder for generated data, shared by all scales
  * @param iterations timed runs of each query and system
  * @param partitioned whether fact tables are partitioned by their date
+ * @param layouts of compare: plain, partitioned or both
+ * @param form how tables are kept, a word of {@code TableForm}
  * @param storage hdd, s3 or local
  * @param poolSize capacity of the pool of each executor, in Spark's notation
  * @param report where the JSON report goes
+ * @param minutes how long commits are made
+ * @param every seconds from the begin of one commit to that of the next one
+ * @param seed of what is random
  */
 public record Options(
     double scale,
@@ -32,12 +39,30 @@ public record Options(
     String data,
     int iterations,
     boolean partitioned,
+    List<String> layouts,
+    String form,
     String storage,
     String poolSize,
-    String report) {
+    String report,
+    int minutes,
+    int every,
+    int seed) {
 
   /** The nine I/O-heavy queries of the published measurements. */
   static final String NINE_QUERIES = "q19,q42,q43,q52,q55,q63,q68,q73,q98";
+
+  /** How tables can be kept; dev/lib/forms.py has the libraries that each wants. */
+  public static final List<String> FORMS =
+      List.of(
+          "parquet",
+          "iceberg",
+          "iceberg-deletes",
+          "iceberg-vectors",
+          "delta",
+          "delta-deletes",
+          "orc");
+
+  private static final List<String> LAYOUTS = List.of("plain", "partitioned");
 
   /** Who reads the options. */
   public enum Command {
@@ -54,6 +79,8 @@ public record Options(
           --data FOLDER      where the generated data is kept (default .cache/tpcds)
           --iterations N     timed runs of each query and system (default 3)
           --partitioned      fact tables partitioned by their date
+          --form FORM        how tables are kept: parquet, iceberg, iceberg-deletes,
+                             iceberg-vectors, delta, delta-deletes or orc (default parquet)
           --storage CLASS    local: as it is; hdd: 4 MB/s per core;
                              s3: 60 MB/s per core, 20 ms per request (default local)
           --pool-size SIZE   the pool's capacity in each executor (default 2g)
@@ -67,6 +94,7 @@ public record Options(
             "--data",
             "--iterations",
             "--partitioned",
+            "--form",
             "--storage",
             "--pool-size",
             "--report")),
@@ -75,17 +103,50 @@ public record Options(
         Usage: dev/tpcds-compare [options]
 
         Runs all TPC-DS queries with Spark alone, with OAP cold and with OAP warm, with fact
-        tables partitioned by their date and not, and compares their rows. Partitions are up to
-        two thousand files a table, which takes its time at every scale.
+        tables partitioned by their date and not, and compares their rows. Warm runs of the nine
+        I/O-heavy queries must read no byte of data files, as the file system counts them.
+        Partitions are up to two thousand files a table, which takes its time at every scale.
 
           --scale N          TPC-DS scale factor, about N GB of raw data (default 1)
           --queries LIST     queries, such as q52,q14a (default all)
           --master URL       Spark master (default local[*])
           --data FOLDER      where the generated data is kept (default .cache/tpcds)
+          --layouts LIST     plain, partitioned or both (default plain,partitioned)
+          --form FORM        how tables are kept: parquet, iceberg, iceberg-deletes,
+                             iceberg-vectors, delta, delta-deletes or orc (default parquet)
           --pool-size SIZE   the pool's capacity in each executor (default 2g)
           --help             this text
         """,
-        Set.of("--scale", "--queries", "--master", "--data", "--pool-size"));
+        Set.of("--scale", "--queries", "--master", "--data", "--layouts", "--form", "--pool-size")),
+    COMMITS(
+        """
+        Usage: dev/lake-commits [options]
+
+        Runs the nine I/O-heavy queries on a copy of store_sales while MERGE, UPDATE and DELETE
+        change it every few seconds. Compares all rows with those of Spark alone on the same
+        snapshot, and counts how many chunks that are asked for again are still there.
+
+          --form FORM        iceberg, iceberg-vectors, delta or delta-deletes (default iceberg);
+                             changes are position deletes or deletion vectors, but in delta, where
+                             files are written anew
+          --minutes N        how long (default 5)
+          --every N          seconds from commit to commit (default 3)
+          --seed N           of what is random (default any)
+          --scale N          TPC-DS scale factor, about N GB of raw data (default 1)
+          --master URL       Spark master, local (default local[*])
+          --data FOLDER      where the generated data is kept (default .cache/tpcds)
+          --pool-size SIZE   the pool's capacity (default 2g)
+          --help             this text
+        """,
+        Set.of(
+            "--form",
+            "--minutes",
+            "--every",
+            "--seed",
+            "--scale",
+            "--master",
+            "--data",
+            "--pool-size"));
 
     private final String usage;
     private final Set<String> names;
@@ -125,7 +186,9 @@ public record Options(
    */
   public static Options parse(Command command, List<String> arguments) throws Rejected {
     Map<String, String> given = read(command, arguments);
-    String allQueries = command == Command.QUICKSTART ? NINE_QUERIES : "";
+    String allQueries = command == Command.COMPARE ? "" : NINE_QUERIES;
+    String form = command == Command.COMMITS ? "iceberg" : "parquet";
+    String anySeed = Integer.toString(1 + new Random().nextInt(9999));
     return new Options(
         positive("--scale", given.getOrDefault("--scale", "1")),
         queries(given.getOrDefault("--queries", allQueries)),
@@ -133,9 +196,14 @@ public record Options(
         folder(given.getOrDefault("--data", ".cache/tpcds")),
         wholeNumber("--iterations", given.getOrDefault("--iterations", "3")),
         given.containsKey(PARTITIONED),
+        some("--layouts", LAYOUTS, given),
+        form(given.getOrDefault("--form", form)),
         storage(given.getOrDefault("--storage", "local")),
         matching("--pool-size", SIZE, "a size such as 512m or 2g", given, "2g"),
-        given.getOrDefault("--report", "report.json"));
+        given.getOrDefault("--report", "report.json"),
+        wholeNumber("--minutes", given.getOrDefault("--minutes", "5")),
+        wholeNumber("--every", given.getOrDefault("--every", "3")),
+        wholeNumber("--seed", given.getOrDefault("--seed", anySeed)));
   }
 
   private static Map<String, String> read(Command command, List<String> arguments) throws Rejected {
@@ -178,6 +246,26 @@ public record Options(
   private static String folder(String text) throws Rejected {
     if (text.matches("[a-zA-Z][a-zA-Z0-9+.-]*:/.*")) {
       throw new Rejected("--data wants a folder of this machine, not '" + text + "'");
+    }
+    return text;
+  }
+
+  private static List<String> some(String name, List<String> all, Map<String, String> given)
+      throws Rejected {
+    List<String> words =
+        given.containsKey(name) ? Arrays.asList(given.get(name).split(",", -1)) : all;
+    for (String word : words) {
+      if (!all.contains(word)) {
+        throw new Rejected(
+            name + " wants some of " + String.join(",", all) + ", not '" + word + "'");
+      }
+    }
+    return words;
+  }
+
+  private static String form(String text) throws Rejected {
+    if (!FORMS.contains(text)) {
+      throw new Rejected("--form is one of " + String.join(", ", FORMS) + ", not '" + text + "'");
     }
     return text;
   }

@@ -5,6 +5,7 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.sql.{Row, SparkSession}
 
+import io.oap.tpcds.lake.TableForm
 import io.oap.tpcds.result.{QueryRun, TextTable}
 import io.oap.tpcds.storage.StorageClass
 
@@ -33,10 +34,13 @@ object Compare {
 
   private def compare(options: Options, queries: Seq[String]): Seq[Verdict] = {
     val progress = Progress.ofTerminal()
-    val systems = Systems.start()
-    val data = new DataFolder(options.data, options.scale)
+    val form = TableForm.named(options.form)
+    val systems = Systems.start(form.settings(options.data, options.scale, StorageClass.LOCAL))
+    val reads = new FileReads(systems.sparkAlone.sparkContext)
+    val data = form.data(options.data, options.scale)
     val tables = Queries.tables(queries)
-    val verdicts = Seq(false, true).flatMap { partitioned =>
+    val verdicts = options.layouts.asScala.toSeq.flatMap { layout =>
+      val partitioned = layout == "partitioned"
       // Only fact tables have two layouts.
       val those =
         if (partitioned)
@@ -47,10 +51,9 @@ object Compare {
         data.register(session, tables, partitioned, StorageClass.LOCAL)
       }
       systems.clearCache()
-      val layout = if (partitioned) "partitioned" else "plain"
       those.zipWithIndex.map { case (query, index) =>
         progress.show(s"$layout $query", index, those.length, "queries")
-        val verdict = new Comparison(systems, query, layout).verdict()
+        val verdict = new Comparison(systems, reads, query, layout).verdict()
         // Said at once: the table comes only after all queries.
         if (!verdict.isGood) progress.say(s"$query $layout: ${verdict.verdict}")
         verdict
@@ -61,10 +64,20 @@ object Compare {
   }
 
   private def table(verdicts: Seq[Verdict]): String = {
-    val header = Seq("query", "fact tables", "rows", "hits cold", "hits warm", "rows of the two")
+    val header = Seq(
+      "query",
+      "fact tables",
+      "rows",
+      "hits cold",
+      "hits warm",
+      "data read cold",
+      "data read warm",
+      "log read warm",
+      "rows of the two")
     val lines = verdicts.map { v =>
-      val said = if (v.isGood) v.verdict else "DIFFERENT"
-      Seq(v.query, v.layout, v.rows.toString, v.hitsCold.toString, v.hitsWarm.toString, said)
+      val said = if (v.isGood) v.verdict else s"WRONG: ${v.verdict}"
+      val numbers = Seq(v.rows.toLong, v.hitsCold, v.hitsWarm, v.readCold, v.readWarm)
+      Seq(v.query, v.layout) ++ numbers.map(_.toString) :+ v.logWarm.fold("")(_.toString) :+ said
     }
     TextTable.align(header +: lines)
   }
@@ -73,6 +86,8 @@ object Compare {
    * What became of one query in one layout.
    *
    * @param hitsCold column chunks found in the cache by the first run; earlier queries filled it
+   * @param readCold bytes of data files that the first run read, as the file system counts
+   * @param logWarm bytes of logs and deletion vectors, where the file system tells
    */
   private final case class Verdict(
       query: String,
@@ -80,11 +95,18 @@ object Compare {
       rows: Int,
       hitsCold: Long,
       hitsWarm: Long,
+      readCold: Long,
+      readWarm: Long,
+      logWarm: Option[Long],
       isGood: Boolean,
       verdict: String)
 
   /** One query, run by Spark alone and twice with the extension. */
-  private final class Comparison(systems: Systems, query: String, layout: String) {
+  private final class Comparison(
+      systems: Systems,
+      reads: FileReads,
+      query: String,
+      layout: String) {
     private val text = Queries.text(query)
 
     private var side = "Spark alone"
@@ -97,28 +119,34 @@ object Compare {
       catch {
         case NonFatal(e) =>
           val said = s"$side failed: ${e.toString.takeWhile(_ != '\n')}"
-          Verdict(query, layout, 0, 0, 0, isGood = false, said)
+          Verdict(query, layout, 0, 0, 0, 0, 0, None, isGood = false, said)
       }
     }
 
     private def compared(): Verdict = {
-      val (expected, _) = run(systems.sparkAlone)
-      val actual = Seq.fill(2)(run(systems.oap))
+      val (expected, _) = run(systems.sparkAlone).result
+      val counted = Seq.fill(2)(run(systems.oap))
+      val actual = counted.map(_.result)
       val difference =
         actual.flatMap { case (rows, _) => RowComparison.difference(expected, rows) }.headOption
+      val warm = counted.last
       val (isGood, said) = difference match {
         case None if actual.exists(_._2.scan.isEmpty) => (false, "the extension served no scan")
+        case None if warm.bytes > 0 && Comparison.ReadNothing.contains(query) =>
+          (false, s"the warm run read ${warm.bytes} bytes of data files")
         case None => (true, "same")
         case Some(_) if onlyTiesDiffer(actual.flatMap(_._1)) => (true, "same, LIMIT cuts ties")
         case Some(what) => (false, what)
       }
       val hits = actual.map(_._2.metric("chunksHit"))
-      Verdict(query, layout, expected.length, hits(0), hits(1), isGood, said)
+      val (cold, log) = (counted.head.bytes, warm.logBytes)
+      val rows = expected.length
+      Verdict(query, layout, rows, hits(0), hits(1), cold, warm.bytes, log, isGood, said)
     }
 
-    private def run(session: SparkSession): (Seq[Row], QueryRun) = {
+    private def run(session: SparkSession): FileReads.Counted[(Seq[Row], QueryRun)] = {
       side = if (session eq systems.oap) "OAP" else "Spark alone"
-      QueryRun.of(session, query, text)
+      reads.during(QueryRun.of(session, query, text))
     }
 
     /**
@@ -137,6 +165,10 @@ object Compare {
   }
 
   private object Comparison {
+
+    /** Queries whose warm runs must find all that they need in the pool. */
+    private val ReadNothing = Options.NINE_QUERIES.split(",").toSet
+
     // At the very end of the text it belongs to the whole query.
     private val LastLimit = "(?i)\\slimit\\s+\\d+\\s*;?\\s*\\z".r
   }

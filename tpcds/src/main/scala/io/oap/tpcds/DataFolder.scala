@@ -1,6 +1,6 @@
 package io.oap.tpcds
 
-import java.io.IOException
+import java.io.{File, IOException}
 import java.nio.file.{Files, Path => LocalPath}
 import java.util.Comparator
 import java.util.concurrent.{
@@ -11,11 +11,11 @@ import java.util.concurrent.{
   TimeUnit
 }
 
-import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
+import org.apache.hadoop.fs.{FileAlreadyExistsException, FileStatus, Path}
 import org.apache.spark.sql.{DataFrame, DataFrameWriter, Row, SparkSession}
 import org.apache.spark.sql.functions.col
 
-import io.oap.tpcds.storage.StorageClass
+import io.oap.tpcds.storage.{DataFiles, StorageClass}
 
 /**
  * The generated data of one scale: a folder of Parquet for each table, and one more for the copy of
@@ -24,13 +24,12 @@ import io.oap.tpcds.storage.StorageClass
  *
  * @param root a folder of this machine, or the URL of one in any file system that Hadoop knows
  */
-final class DataFolder(root: String, val scale: Double) {
-  private val folder = new Path(DataFolder.url(root), s"sf${DataFolder.scaleName(scale)}")
+final class DataFolder(root: String, val scale: Double) extends TpcdsData {
+  private[tpcds] val folder: Path =
+    new Path(DataFolder.url(root), s"sf${DataFolder.scaleName(scale)}")
 
   private def folderOf(table: TpcdsTable, partitioned: Boolean): Path =
-    new Path(
-      folder,
-      if (partitioned) s"${table.name}_by_${partitionOf(table)}" else table.name)
+    new Path(folder, DataFolder.nameOf(table, partitioned))
 
   private def partitionOf(table: TpcdsTable): String =
     table.partitionColumn.getOrElse(
@@ -43,14 +42,21 @@ final class DataFolder(root: String, val scale: Double) {
   def layout(spark: SparkSession): ParquetLayout =
     ParquetLayout.read(folder, spark.sparkContext.hadoopConfiguration)
 
+  override def layoutWords(spark: SparkSession): String = layout(spark).words
+
+  override def files(
+      spark: SparkSession,
+      table: TpcdsTable,
+      partitioned: Boolean): Seq[FileStatus] =
+    DataFolder.files(spark, folderOf(table, isPartitioned(table, partitioned)))
+
   /**
    * Generates those of the tables that are not there yet, as Spark tasks, in the layout that the
    * folder has, or Spark's own.
    *
-   * @param partitioned whether the tables that have a partition column are wanted in that layout
    * @throws java.io.IOException when a table comes out with another number of rows than TPC-DS says
    */
-  def complete(
+  override def complete(
       spark: SparkSession,
       tables: Seq[TpcdsTable],
       partitioned: Boolean,
@@ -93,12 +99,7 @@ final class DataFolder(root: String, val scale: Double) {
     }
   }
 
-  /**
-   * Makes the tables known to a session, read through a storage class.
-   *
-   * @throws Options.Rejected when the data does not lie on this machine and cannot be slowed down
-   */
-  def register(
+  override def register(
       spark: SparkSession,
       tables: Seq[TpcdsTable],
       partitioned: Boolean,
@@ -211,6 +212,19 @@ object DataFolder {
   private[tpcds] def url(root: String): Path = root match {
     case Url() => new Path(root)
     case _ => new Path("file://" + LocalPath.of(root).toAbsolutePath.normalize)
+  }
+
+  /** The folder of a table in its own layout, or in that by its partition column if it has one. */
+  private[tpcds] def nameOf(table: TpcdsTable, partitioned: Boolean): String =
+    table.partitionColumn.filter(_ => partitioned).fold(table.name)(by => s"${table.name}_by_$by")
+
+  /** The data files below a folder. */
+  private[tpcds] def files(spark: SparkSession, below: Path): Seq[FileStatus] = {
+    val found = below.getFileSystem(spark.sparkContext.hadoopConfiguration).listFiles(below, true)
+    Iterator.continually(found).takeWhile(_.hasNext).map(_.next())
+      .filter(file => file.getPath.getName.matches(".*\\.(parquet|orc)"))
+      .filter(file => DataFiles.contain(new File(file.getPath.toUri.getPath)))
+      .toSeq
   }
 
   /** How many tables, in words. */

@@ -4,6 +4,7 @@ import java.nio.file.{Files, Path}
 
 import scala.jdk.CollectionConverters._
 
+import io.oap.tpcds.lake.TableForm
 import io.oap.tpcds.result.{Plan, Result}
 import io.oap.tpcds.storage.StorageClass
 
@@ -38,11 +39,12 @@ object Quickstart {
 
   private def measure(options: Options, queries: Seq[String]): Result = {
     val progress = Progress.ofTerminal()
-    val systems = Systems.start()
-    val data = new DataFolder(options.data, options.scale)
+    val storage = StorageClass.ofScheme(options.storage)
+    val form = TableForm.named(options.form)
+    val systems = Systems.start(form.settings(options.data, options.scale, storage))
+    val data = form.data(options.data, options.scale)
     val tables = Queries.tables(queries)
     data.complete(systems.sparkAlone, tables, options.partitioned, progress)
-    val storage = StorageClass.ofScheme(options.storage)
     for (session <- Seq(systems.sparkAlone, systems.oap)) {
       data.register(session, tables, options.partitioned, storage)
     }
@@ -50,7 +52,7 @@ object Quickstart {
     progress.clear()
     val facts = Map[String, Any](
       "poolSize" -> options.poolSize,
-      "layout" -> data.layout(systems.oap).words)
+      "layout" -> data.layoutWords(systems.oap))
     Result(
       plan(options, queries),
       Seq(command(options, queries)),
@@ -66,9 +68,10 @@ object Quickstart {
   /** What was measured, as it can be typed again; where the data lies is this machine's own. */
   private def command(options: Options, queries: Seq[String]): String = {
     val partitioned = if (options.partitioned) " --partitioned" else ""
+    val form = if (options.form == TableForm.Parquet.word) "" else s" --form ${options.form}"
     s"dev/quickstart --scale ${options.scale} --queries ${queries.mkString(",")}" +
       s" --iterations ${options.iterations} --storage ${options.storage}" +
-      s" --pool-size ${options.poolSize}$partitioned"
+      s" --pool-size ${options.poolSize}$partitioned$form"
   }
 
   private def plan(options: Options, queries: Seq[String]): Plan = Plan(
@@ -77,6 +80,7 @@ object Quickstart {
     scale = options.scale,
     queries = queries,
     partitioned = options.partitioned,
+    form = options.form,
     storage = options.storage,
     systems = Side.All.map(_.system),
     state = "in turn",

@@ -35,6 +35,12 @@ final case class TpcdsTable private (table: Table) {
   /** The column by which a partitioned copy of this table is laid out, if there is such a copy. */
   val partitionColumn: Option[String] = PartitionColumns.get(name)
 
+  val columnNames: Seq[String] = columns.map(columnName)
+
+  /** Columns whose texts are filled up with spaces. */
+  val paddedColumns: Set[String] =
+    columns.filter(_.getType.getBase == ColumnType.Base.CHAR).map(columnName).toSet
+
   /** What CREATE TABLE says in parentheses, with SQL types. */
   val ddl: String =
     columns.map(c => s"${columnName(c)} ${sqlType(c)}").mkString(", ")

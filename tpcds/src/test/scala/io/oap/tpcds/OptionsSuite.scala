@@ -4,7 +4,7 @@ import scala.jdk.CollectionConverters._
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.oap.tpcds.Options.Command.{COMPARE, QUICKSTART}
+import io.oap.tpcds.Options.Command.{COMMITS, COMPARE, QUICKSTART}
 
 /** What the command line means, and what it answers to mistakes. */
 class OptionsSuite extends AnyFunSuite {
@@ -77,6 +77,7 @@ class OptionsSuite extends AnyFunSuite {
       "--pool-size=2q",
       "--queries=52",
       "--queries=q52,,q53",
+      "--form=avro",
       "--data=hdfs://host/data"
     )
     for (argument <- wrong) {
@@ -85,11 +86,26 @@ class OptionsSuite extends AnyFunSuite {
     }
   }
 
+  test("forms and layouts") {
+    assert(parse(QUICKSTART).form == "parquet")
+    assert(parse(COMPARE, "--form", "delta-deletes").form == "delta-deletes")
+    assert(parse(COMPARE).layouts.asScala == Seq("plain", "partitioned"))
+    assert(parse(COMPARE, "--layouts=plain").layouts.asScala == Seq("plain"))
+    assert(rejected(COMPARE, "--layouts=plain,") ==
+      "--layouts wants some of plain,partitioned, not ''")
+    for (command <- Options.Command.values(); form <- Seq("iceberg-vectors", "delta-deletes")) {
+      assert(command.usage.contains(form))
+    }
+    val commits = parse(COMMITS, "--minutes", "7")
+    assert((commits.form, commits.minutes, commits.every) == (("iceberg", 7, 3)))
+    assert(rejected(COMMITS, "--every=0").startsWith("--every wants a whole number"))
+  }
+
   test("the usage names every option that is understood") {
-    for (command <- Options.Command.values(); name <- Seq("--scale", "--queries", "--pool-size")) {
+    for (command <- Options.Command.values(); name <- Seq("--scale", "--form", "--pool-size")) {
       assert(command.usage.contains(name))
     }
-    assert("--[a-z-]+".r.findAllIn(QUICKSTART.usage).toSet.size == 10)
+    assert("--[a-z-]+".r.findAllIn(QUICKSTART.usage).toSet.size == 11)
   }
 
   test("a query that TPC-DS does not have is rejected") {

@@ -54,6 +54,7 @@ final case class Sweep(table: String, every: Int)
  * @param repeats applications of each system
  * @param tenants how many run queries at the same time, each in a FAIR pool of its own
  * @param deal whether the queries of a round are dealt out to the tenants; else each runs them all
+ * @param form how tables are kept, a word of [[io.oap.tpcds.lake.TableForm]]
  * @param sweep a table that is read between the queries; its time is no part of theirs
  * @param needed bytes that the queries need, where they are known; 0: a scenario and a matrix measure
  *     them, in a pool that holds all
@@ -68,6 +69,7 @@ final case class Plan(
     scale: Double,
     queries: Seq[String],
     partitioned: Boolean,
+    form: String,
     storage: String,
     systems: Seq[MeasuredSystem],
     state: String,

@@ -5,7 +5,7 @@ import java.lang.ProcessBuilder.Redirect
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.SparkSession
+import org.apache.spark.SparkContext
 
 /** The page cache of this machine, as far as it holds the files of tables. */
 object PageCache {
@@ -14,17 +14,15 @@ object PageCache {
   private val NotDropped = "not dropped"
 
   /**
-   * Drops the files of tables from the page cache, where the system lets us: file by file, which
-   * needs no rights (`posix_fadvise`, by way of dd).
+   * Drops files from the page cache, where the system lets us: file by file, which needs no rights
+   * (`posix_fadvise`, by way of dd).
    *
    * @return what came of it
    */
-  def drop(spark: SparkSession, tables: Seq[String]): String =
-    if (!spark.sparkContext.isLocal) NotDropped
-    else {
-      val files = tables.flatMap(spark.table(_).inputFiles).map(new Path(_).toUri.getPath)
-      if (files.nonEmpty && files.forall(dropped)) Dropped else NotDropped
-    }
+  def drop(context: SparkContext, files: Seq[Path]): String =
+    if (!context.isLocal) NotDropped
+    else if (files.nonEmpty && files.forall(file => dropped(file.toUri.getPath))) Dropped
+    else NotDropped
 
   private def dropped(file: String): Boolean =
     try {

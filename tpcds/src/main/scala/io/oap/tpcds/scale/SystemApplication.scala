@@ -7,13 +7,14 @@ import scala.collection.concurrent.TrieMap
 import scala.jdk.CollectionConverters._
 
 import jdk.jfr.Recording
-import org.apache.hadoop.fs.{Path => HadoopPath}
+import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.sql.{Row, SparkSession}
 
 import io.oap.common.OapConfig
 import io.oap.spark.CacheControl
-import io.oap.tpcds.{Circumstances, DataFolder, FileReads, Progress, Queries, Systems, TpcdsTable}
+import io.oap.tpcds.{Circumstances, FileReads, Progress, Queries, Systems, TpcdsTable}
 import io.oap.tpcds.cluster.{Application, Held}
+import io.oap.tpcds.lake.TableForm
 import io.oap.tpcds.result.{MeasuredSystem, Plan, QueryRun, Round, Sample}
 import io.oap.tpcds.storage.{Pace, StorageClass}
 
@@ -31,7 +32,12 @@ final class SystemApplication(
   private val plan = whole.of(system)
   private val fair =
     if (plan.tenants > 1) Map("spark.scheduler.mode" -> "FAIR") else Map.empty[String, String]
-  private val systems = Systems.start(system.settings ++ fair)
+  private val form = TableForm.named(plan.form)
+  private val storage =
+    if (plan.limitsDevice) StorageClass.LOCAL else StorageClass.ofScheme(plan.storage)
+  private val data = form.data(plan.data, plan.scale)
+  private val systems =
+    Systems.start(form.settings(plan.data, plan.scale, storage) ++ system.settings ++ fair)
   private val isOap = system.kind == "oap"
   private val session: SparkSession = if (isOap) systems.oap else systems.sparkAlone
   private val context = session.sparkContext
@@ -46,10 +52,7 @@ final class SystemApplication(
 
   private def start(): Unit = {
     if (!context.isLocal) waitForExecutors()
-    val data = new DataFolder(plan.data, plan.scale)
     data.complete(systems.sparkAlone, known, plan.partitioned, progress)
-    val storage =
-      if (plan.limitsDevice) StorageClass.LOCAL else StorageClass.ofScheme(plan.storage)
     data.register(session, known, plan.partitioned, storage)
     if (isOap) systems.clearCache()
     if (system.kind == "spark-cache") cacheTables()
@@ -75,7 +78,7 @@ final class SystemApplication(
       Map[String, Any](
         "revision" -> revision,
         "executors" -> executors,
-        "layout" -> new DataFolder(plan.data, plan.scale).layout(session).words),
+        "layout" -> data.layoutWords(session)),
       plan.data)
     val defaults = OapConfig.ALL.asScala.map(entry => entry.key -> entry.defaultText)
       .filter { case (_, text) => text.nonEmpty }
@@ -83,10 +86,10 @@ final class SystemApplication(
   }
 
   /** All files of the tables that the queries read. */
-  def fileBytes: Long = {
-    val files = tables.flatMap(table => session.table(table.name).inputFiles).map(new HadoopPath(_))
-    files.map(f => f.getFileSystem(context.hadoopConfiguration).getFileStatus(f).getLen).sum
-  }
+  def fileBytes: Long = files(tables).map(_.getLen).sum
+
+  private def files(of: Seq[TpcdsTable]): Seq[FileStatus] =
+    of.flatMap(data.files(session, _, plan.partitioned))
 
   /** How many pools there are. */
   def executors: Int =
@@ -164,7 +167,7 @@ final class SystemApplication(
     dropPageCache()
   }
 
-  private def dropPageCache(): String = PageCache.drop(session, known.map(_.name))
+  private def dropPageCache(): String = PageCache.drop(context, files(known).map(_.getPath))
 
   override def close(): Unit = {
     Pace.limitThisJvm(true)

@@ -16,6 +16,7 @@ private[tpcds] object MadePlans {
     scale = 1,
     queries = Seq("q52", "q42"),
     partitioned = false,
+    form = "parquet",
     storage = "local",
     systems = systems,
     state = "warm",

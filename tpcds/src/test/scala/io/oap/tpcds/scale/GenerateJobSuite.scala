@@ -14,7 +14,7 @@ class GenerateJobSuite extends SparkContextSuite {
 
   private def generate(tables: Seq[String], partitioned: Boolean = false): Seq[String] = {
     val out = new ByteArrayOutputStream()
-    val options = GenerateOptions(root.toString, Scale, tables, partitioned, layout)
+    val options = GenerateOptions(root.toString, Scale, tables, partitioned, "parquet", layout)
     val status = GenerateJob.generate(options, new Progress(new PrintStream(out), false))
     assert(status == 0)
     out.toString(UTF_8).linesIterator.toSeq
