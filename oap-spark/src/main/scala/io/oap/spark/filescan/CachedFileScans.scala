@@ -24,7 +24,7 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 import io.oap.spark.directory.Cluster
 import io.oap.spark.optimizer.UseColumnCache
-import io.oap.spark.scan.CachedParquetScan
+import io.oap.spark.scan.{CachedParquetScan, FiltersAbove}
 import io.oap.spark.table.{CachedFormats, ScanCachePolicy, TableSelector, TablesRead}
 
 /**
@@ -75,7 +75,11 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
       options = scan.relation.options
       choice = TableSelector.of(conf)
       if choice.isCached(table, scan.relation.location.rootPaths, options)
-    } yield withCache(scan, format, table, choice, FiltersAbove.of(scan, above))
+    } yield {
+      // Behind these stand columns of partitions and metadata, whose names may be those of columns.
+      val columns = scan.output.take(scan.requiredSchema.length)
+      withCache(scan, format, table, choice, FiltersAbove.of(columns, above))
+    }
   }
 
   /** The format of a relation whose files may come from the cache. */

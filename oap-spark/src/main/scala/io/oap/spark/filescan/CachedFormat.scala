@@ -16,6 +16,7 @@ import org.apache.spark.sql.sources.{DataSourceRegister, Filter}
 import org.apache.spark.sql.types.{DataType, StructField, StructType}
 
 import io.oap.spark.read.CountingFormat
+import io.oap.spark.scan.FiltersAbove
 import io.oap.spark.status.Figures
 import io.oap.spark.table.ScanCachePolicy
 

@@ -25,6 +25,7 @@ import io.oap.spark.filter.{RowFilter, SentFilters}
 import io.oap.spark.internals.SparkInternals
 import io.oap.spark.optimizer.UseColumnCache
 import io.oap.spark.read.{ReadSettings, ScanConditions, SplitContent, SplitReaders}
+import io.oap.spark.scan.FiltersAbove
 
 /**
  * How the tasks of a V1 scan read Parquet files by our own readers, from vector chunks where there are

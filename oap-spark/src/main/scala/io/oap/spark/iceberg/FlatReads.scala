@@ -15,9 +15,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.util.SerializableConfiguration
 
 import io.oap.spark.filter.{RowFilter, SentFilters}
-import io.oap.spark.internals.SparkInternals
 import io.oap.spark.read.{ReadSettings, ScanConditions}
-import io.oap.spark.scan.FilterValues
+import io.oap.spark.scan.FiltersAbove
 import io.oap.spark.vector.VectorType
 
 /**
@@ -92,18 +91,11 @@ private[iceberg] object ScanFilters extends PredicateHelper {
    * @param output columns of the scan
    * @param readSchema the same columns, by the names that readers know
    */
-  def of(condition: Expression, output: Seq[Attribute], readSchema: StructType): ScanFilters = {
-    val named = output.zip(readSchema).map { case (column, field) =>
-      column.exprId -> column.withName(field.name)
-    }.toMap
+  def of(condition: Expression, output: Seq[Attribute], readSchema: StructType): ScanFilters =
     if (!condition.deterministic || output.map(_.dataType) != readSchema.map(_.dataType)) Empty
     else {
-      val conditions = splitConjunctivePredicates(condition.transform {
-        case column: Attribute => named.getOrElse(column.exprId, column)
-      })
-      ScanFilters(
-        FilterValues.inEveryZone(conditions.flatMap(SparkInternals.toFilter(_)).toArray),
-        RowFilter.needed(RowFilter.of(conditions)))
+      val above = FiltersAbove.of(output, splitConjunctivePredicates(condition))
+      val names = readSchema.fieldNames.toSeq
+      ScanFilters(above.rowGroups(names).toArray, RowFilter.needed(above.rows(names)))
     }
-  }
 }

@@ -1,12 +1,10 @@
-package io.oap.spark.filescan
+package io.oap.spark.scan
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.sql.sources.Filter
 
 import io.oap.spark.filter.RowFilter
 import io.oap.spark.internals.SparkInternals
-import io.oap.spark.scan.FilterValues
 
 /**
  * What the filters right above a scan ask of its data columns: rows that do not meet it are dropped
@@ -15,7 +13,7 @@ import io.oap.spark.scan.FilterValues
  * @param columns the columns that the scan reads from files, in the order of its schema
  * @param conditions on nothing but these, all of them to be met
  */
-private[filescan] final case class FiltersAbove(
+private[spark] final case class FiltersAbove(
     columns: Seq[Attribute],
     conditions: Seq[Expression]) {
 
@@ -37,12 +35,14 @@ private[filescan] final case class FiltersAbove(
   }
 }
 
-private[filescan] object FiltersAbove {
+private[spark] object FiltersAbove {
 
-  /** @param above conditions of the filters between a scan and what else there is of the plan */
-  def of(scan: FileSourceScanExec, above: Seq[Expression]): FiltersAbove = {
-    // Behind these stand columns of partitions and metadata, whose names may be those of columns.
-    val columns = scan.output.take(scan.requiredSchema.length)
+  /**
+   * Takes the conditions that are on columns of files alone.
+   *
+   * @param above conditions of the filters between a scan and what else there is of the plan
+   */
+  def of(columns: Seq[Attribute], above: Seq[Expression]): FiltersAbove = {
     val data = AttributeSet(columns)
     FiltersAbove(
       columns,
