@@ -85,25 +85,28 @@ private final class TaskReads(
     val ofQuery = CachedParquetReaderFactory.contextAtHome(cache, orders.policy, counters)
     warming.fold(ofQuery)(one => ofQuery.warming(one.chunks))
   }
-  private val splits =
-    own.filter(_ => warming.isEmpty).map(reads => reads -> reads.splits(cache, context))
+  private val splits = own.filter(_ => warming.isEmpty).map(_.splits(cache, context))
 
   cache.limit(orders.policy.limits.asJava)
   if (warming.isEmpty) {
     // Spark closes the file that is open later, when nobody looks at its last batch any more.
     task.addTaskCompletionListener[Unit] { _ =>
-      splits.foreach(_._2.close())
+      splits.foreach(_.close())
       ExecutorCache.addTotals(counters)
       orders.figures.add(Figures.of(counters))
     }
   }
 
-  def open(file: PartitionedFile): Iterator[InternalRow] = splits match {
-    case Some((reads, opener)) =>
-      try reads.open(opener, file)
-      catch { case _: UnservedFileException => bytes(file) }
-    case None => bytes(file)
-  }
+  def open(file: PartitionedFile): Iterator[InternalRow] =
+    try
+      (own, splits) match {
+        case (Some(reads), Some(opener)) => reads.open(opener, file)
+        case (Some(reads), None) =>
+          reads.warm(file, cache, context)
+          Iterator.empty
+        case _ => bytes(file)
+      }
+    catch { case _: UnservedFileException => bytes(file) }
 
   private def bytes(file: PartitionedFile): Iterator[InternalRow] =
     new FileRead(file.toPath, orders.kind.layouts, cache, context)

@@ -24,7 +24,14 @@ import io.oap.cache.{ColumnCache, ReadContext}
 import io.oap.spark.filter.{RowFilter, SentFilters}
 import io.oap.spark.internals.SparkInternals
 import io.oap.spark.optimizer.UseColumnCache
-import io.oap.spark.read.{ReadSettings, ScanConditions, SplitContent, SplitReaders}
+import io.oap.spark.read.{
+  ChunkWarming,
+  HadoopSplitFile,
+  ReadSettings,
+  ScanConditions,
+  SplitContent,
+  SplitReaders
+}
 import io.oap.spark.scan.FiltersAbove
 
 /**
@@ -45,6 +52,13 @@ private[filescan] final case class RowGroupReads(
   /** The readers of one task. */
   def splits(cache: ColumnCache, context: ReadContext): SplitReaders =
     new SplitReaders(SplitContent.of(parquet), settings, conditions, cache, context)
+
+  /** Loads what these readers would read of a part of a file, instead of giving rows. */
+  def warm(file: PartitionedFile, cache: ColumnCache, context: ReadContext): Unit = {
+    val content = SplitContent.of(parquet)
+    new ChunkWarming(content, settings, conditions.runtime, cache, context)
+      .warm(file, new HadoopSplitFile(file, content.hadoopConf, settings))
+  }
 
   /** Opens a part of a file; what is given is to be closed. */
   def open(splits: SplitReaders, file: PartitionedFile): Iterator[InternalRow] = {

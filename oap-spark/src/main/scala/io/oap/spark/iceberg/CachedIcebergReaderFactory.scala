@@ -70,18 +70,8 @@ private[iceberg] final class CachedIcebergReaderFactory(
   private def columnar(
       task: CachedTask,
       partition: CachedIcebergPartition): PartitionReader[ColumnarBatch] = {
-    val splits = task.shape.taskGroup(task.partition).tasks.asScala.toSeq.collect {
-      case split: FileScanTask => split
-    }
-    val readers = flat.map(reads =>
-      new FlatSplits(
-        reads,
-        task.shape.projection(task.partition),
-        task.real,
-        reads.conditions,
-        task.cache,
-        context(partition, task.cache, task.counters.next())))
-    readers match {
+    val splits = splitsOf(task)
+    ownOf(task, context(partition, task.cache, task.counters.next())) match {
       case Some(own) if splits.exists(own.mayRead) =>
         new SplitBySplitReader(
           splits,
@@ -91,19 +81,44 @@ private[iceberg] final class CachedIcebergReaderFactory(
     }
   }
 
-  /** Reads a partition to the end for nobody, so that its chunks are held here. */
+  private def splitsOf(task: CachedTask): Seq[FileScanTask] =
+    task.shape.taskGroup(task.partition).tasks.asScala.toSeq.collect {
+      case split: FileScanTask => split
+    }
+
+  /** What reads splits by our own readers, if any may be. */
+  private def ownOf(task: CachedTask, context: ReadContext): Option[FlatSplits] = flat.map(reads =>
+    new FlatSplits(
+      reads,
+      task.shape.projection(task.partition),
+      task.real,
+      reads.conditions,
+      task.cache,
+      context))
+
+  /**
+   * Has this process hold the chunks of a partition: loads what our own readers would read, and
+   * reads the rest to the end for nobody, as Iceberg does.
+   */
   private[iceberg] def warm(partition: CachedIcebergPartition, cache: ColumnCache): Warmed = {
     val counters = new TaskCounters
     val warmed = new WarmedChunks
     throughCache(partition, cache, counters, Some(warmed)).foreach { task =>
-      val own = task.partition
-      Using.resource(
-        if (iceberg.supportColumnarReads(own)) iceberg.createColumnarReader(own)
-        else iceberg.createReader(own)) { reader =>
-        while (reader.next()) WarmReaderFactory.throwIfCancelled()
+      if (!iceberg.supportColumnarReads(task.partition))
+        readAll(iceberg.createReader(task.partition))
+      else {
+        val own = ownOf(task, context(partition, cache, counters.next()).warming(warmed))
+        val splits = splitsOf(task)
+        val rest = own.fold(splits)(one => splits.filterNot(one.warm))
+        if (rest.nonEmpty)
+          readAll(iceberg.createColumnarReader(task.shape.withTasks(task.partition, rest)))
       }
     }
     Warmed.here(warmed, counters.sum)
+  }
+
+  private def readAll(reader: PartitionReader[_]): Unit = Using.resource(reader) { rows =>
+    while (rows.next()) WarmReaderFactory.throwIfCancelled()
   }
 
   private def throughCache(

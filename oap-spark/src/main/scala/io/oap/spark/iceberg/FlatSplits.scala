@@ -16,7 +16,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 
 import io.oap.cache.{ColumnCache, ReadContext}
-import io.oap.spark.read.{DerivedBatch, ScanConditions, SplitContent, SplitReaders}
+import io.oap.spark.read._
 
 /**
  * Opens the splits of one task that our own readers read exactly as Iceberg's would: of flat
@@ -56,32 +56,53 @@ private[iceberg] final class FlatSplits(
       reader <- begun(split, columns, values)
     } yield reader
 
+  /** Loads what a split has to read here; false where Iceberg's reader has to read it. */
+  def warm(split: FileScanTask): Boolean =
+    mayRead(split) && columnsOf(split).exists { columns =>
+      val chunks =
+        new ChunkWarming(contentOf(columns), reads.settings, conditions.runtime, cache, context)
+      orNone(split) {
+        chunks.warm(partOf(split, InternalRow.empty), fileOf(split, columns))
+        true
+      }.isDefined
+    }
+
   private def begun(
       split: FileScanTask,
       columns: SplitColumns,
       values: InternalRow): Option[PartitionReader[ColumnarBatch]] = {
     var reader: PartitionReader[ColumnarBatch] = null
-    try {
-      reader = readersOf(split, columns).openBatches(
-        PartitionedFile(
-          values,
-          SparkPath.fromPath(IcebergSplitFile.shownPath(split)),
-          split.start,
-          split.length),
-        new IcebergSplitFile(
-          real.newInputFile(split.file.location, split.file.fileSizeInBytes),
-          split,
-          columns,
-          reads.hadoopConf.value.value)
-      )
-      Some(new BegunReader(reader, reader.next(), columns))
-    } catch {
+    var hasFirst = false
+    val begun = orNone(split) {
+      reader =
+        readersOf(split, columns).openBatches(partOf(split, values), fileOf(split, columns))
+      hasFirst = reader.next()
+    }
+    if (begun.isEmpty && reader != null) reader.close()
+    begun.map(_ => new BegunReader(reader, hasFirst, columns))
+  }
+
+  /** None where that fails, unless the task is to end. */
+  private def orNone[A](split: FileScanTask)(read: => A): Option[A] =
+    try Some(read)
+    catch {
       case NonFatal(e) if !Option(TaskContext.get()).exists(_.isInterrupted()) =>
         logDebug(s"Iceberg's reader reads ${split.file.location}", e)
-        if (reader != null) reader.close()
         None
     }
-  }
+
+  private def partOf(split: FileScanTask, values: InternalRow): PartitionedFile = PartitionedFile(
+    values,
+    SparkPath.fromPath(IcebergSplitFile.shownPath(split)),
+    split.start,
+    split.length)
+
+  private def fileOf(split: FileScanTask, columns: SplitColumns): IcebergSplitFile =
+    new IcebergSplitFile(
+      real.newInputFile(split.file.location, split.file.fileSizeInBytes),
+      split,
+      columns,
+      reads.hadoopConf.value.value)
 
   private def columnsOf(split: FileScanTask): Option[SplitColumns] =
     columnsBySpec.getOrElseUpdate(
@@ -91,18 +112,13 @@ private[iceberg] final class FlatSplits(
   private def readersOf(split: FileScanTask, columns: SplitColumns): SplitReaders =
     readersBySpec.getOrElseUpdate(
       split.spec.specId,
-      new SplitReaders(
-        SplitContent(
-          columns.data,
-          columns.constants,
-          onData(reads.filters, columns.data),
-          reads.hadoopConf.value.value),
-        reads.settings,
-        conditions,
-        cache,
-        context
-      )
-    )
+      new SplitReaders(contentOf(columns), reads.settings, conditions, cache, context))
+
+  private def contentOf(columns: SplitColumns): SplitContent = SplitContent(
+    columns.data,
+    columns.constants,
+    onData(reads.filters, columns.data),
+    reads.hadoopConf.value.value)
 
   private def onData(filters: Array[Filter], data: StructType): Array[Filter] = {
     val names = data.fieldNames.toSet

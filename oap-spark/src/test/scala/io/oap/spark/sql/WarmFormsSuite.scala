@@ -42,6 +42,14 @@ class WarmFormsSuite extends TableForms {
       assert(total(again, "present_chunks") === loaded)
     }
 
+    test(s"${form.name}: what queries have made vector chunks of is there") {
+      val t = made(form, "vectors")
+      for (_ <- 1 to 3) sql(s"SELECT id, v FROM $t").collect()
+      val again = sql(s"CACHE SELECT id, v FROM $t").collect().toSeq
+      assert(total(again, "loaded_chunks") === 0)
+      assert(total(again, "present_chunks") > 0)
+    }
+
     test(s"${form.name}: columns, partitions and what a condition leaves") {
       val t = made(form, "part")
       warmed(s"CALL oap.system.warm(table => '$t', columns => array('v', 's.x'))")

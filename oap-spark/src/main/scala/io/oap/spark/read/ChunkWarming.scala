@@ -1,0 +1,98 @@
+package io.oap.spark.read
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.execution.datasources.PartitionedFile
+import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport
+import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.types.StructType
+
+import io.oap.cache.{ChunkRequest, ColumnCache, ReadContext}
+import io.oap.cache.parquet.CachedParquetFile.RowGroup
+import io.oap.common.ChunkKey
+import io.oap.spark.vector.FlatColumn
+
+/**
+ * Loads what our own readers would read of Parquet files, by the footers: row groups that the scan's
+ * filters rule out by their statistics are left out, and nothing is decoded. A column counts as
+ * present when the pool holds its encoded chunk or its vector chunk.
+ *
+ * @param runtimeFilters as in [[OpenSplit]]
+ * @param context of a reader that only sees to it that chunks are there
+ */
+private[spark] final class ChunkWarming(
+    content: SplitContent,
+    settings: ReadSettings,
+    runtimeFilters: Array[Filter],
+    cache: ColumnCache,
+    context: ReadContext) {
+
+  /**
+   * Loads a part of a file.
+   *
+   * @throws UnservedFileException where another reader has to read the file
+   */
+  def warm(file: PartitionedFile, from: SplitFile): Unit = {
+    val split = new OpenSplit(file, from, content, settings, runtimeFilters, cache, context)
+    val schema = split.names.inFile(content.data)
+    val leaves = wantedLeaves(split, schema)
+    val vectors =
+      if (settings.representation.usesVectors) vectorsOf(split, schema) else Map.empty[Int, Long]
+    split.withCandidates(split.rowGroups, content.filters)
+      .foreach(warm(split, _, leaves, vectors))
+  }
+
+  /** Ordinals of the leaf columns that Spark's reader would ask for. */
+  private def wantedLeaves(split: OpenSplit, schema: StructType): Seq[Int] = {
+    val inFile = split.metaData.getSchema
+    val wanted = ParquetReadSupport
+      .getRequestedSchema(inFile, schema, content.hadoopConf, enableVectorizedReader = true)
+      .getPaths
+      .asScala
+      .map(_.toSeq)
+      .toSet
+    inFile.getPaths.asScala.toSeq.map(_.toSeq).zipWithIndex.collect {
+      case (path, leaf) if wanted(path) => leaf
+    }
+  }
+
+  /** Representation of the vector chunks of a leaf column, where it can have any. */
+  private def vectorsOf(split: OpenSplit, schema: StructType): Map[Int, Long] =
+    FlatColumn
+      .of(split.metaData.getSchema, schema, split.calendar.text, content.hadoopConf)
+      .map(column => column.leaf -> column.representation)
+      .toMap
+
+  private def warm(
+      split: OpenSplit,
+      group: RowGroup,
+      leaves: Seq[Int],
+      vectors: Map[Int, Long]): Unit = {
+    def isHeld(leaf: Int, representation: Long) =
+      cache.vectors.isHeld(split.cached.key(group, leaf, representation))
+    val (present, missing) = leaves
+      .flatMap(leaf => Option(split.cached.chunk(group, leaf)).map(leaf -> _))
+      .partition { case (leaf, _) =>
+        isHeld(leaf, ChunkKey.ENCODED) || vectors.get(leaf).exists(isHeld(leaf, _))
+      }
+    present.foreach { case (_, chunk) => context.warmed.add(chunk, true, true) }
+    ChunkWarming.batches(missing.map(_._2)).foreach { batch =>
+      WarmReaderFactory.throwIfCancelled()
+      split.cached.load(batch.asJava)
+    }
+  }
+}
+
+private[spark] object ChunkWarming {
+
+  /** Bytes loaded at a time, unless one chunk has more: they pass through the heap. */
+  private val MostBytes = 32L << 20
+
+  /** The chunks in the order of the file, in runs of so many bytes. */
+  def batches(chunks: Seq[ChunkRequest]): Seq[Seq[ChunkRequest]] =
+    chunks.sortBy(_.offset).foldLeft(List.empty[(Vector[ChunkRequest], Long)]) {
+      case ((last, bytes) :: before, chunk) if bytes + chunk.length <= MostBytes =>
+        (last :+ chunk, bytes + chunk.length) :: before
+      case (before, chunk) => (Vector(chunk), chunk.length.toLong) :: before
+    }.map(_._1).reverse
+}
