@@ -1,4 +1,4 @@
-"""The cluster: Spark's own standalone master and workers, with or without HDFS or S3 beside them.
+"""The cluster: Spark's own master and workers, or YARN, with or without HDFS or S3 beside them.
 
 Everything lies in .cache/cluster of the checkout: state.json says what runs, conf/ is what
 applications are started with, logs/ stays after the end until the next start.
@@ -19,6 +19,8 @@ import hdfs
 import hosts
 import processes
 import s3
+import standalone
+import yarn
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HOME = ROOT / ".cache" / "cluster"
@@ -52,6 +54,7 @@ class Cluster:
         self.state = state
         self.settings = state["settings"]
         self.hosts = hosts.Namespaces() if self.settings["netns"] else hosts.Loopback()
+        self.manager = yarn if self.settings["yarn"] else standalone
         self.workers = state["workers"]
         self.home, self.conf = HOME, CONF
         self.spark_home = Path(os.environ.get("SPARK_HOME", ""))
@@ -124,41 +127,29 @@ class Cluster:
         return made
 
     def _start_master(self):
-        driver = self.hosts.create(0)
-        words = ["org.apache.spark.deploy.master.Master", "--host", driver]
-        words += ["--port", str(self.settings["port"]), "--webui-port", str(self.ui_port())]
-        self.state["master"] = self._daemon(0, "master", words, "-Dspark.port.maxRetries=1")
-        self.save()
+        self.hosts.create(0)
         if self.settings["hdfs"]:
             self.state["hdfs"] = hdfs.start_name_node(self)
         if self.settings["s3"]:
             self.state["s3"] = s3.start(self)
+        self.state["master"] = self.manager.start_master(self)
         self._write_conf()
         self.save()
-
-    def _daemon(self, number, name, words, java_options=""):
-        environment = self.environment()
-        environment["SPARK_DAEMON_MEMORY"] = "512m"
-        environment["SPARK_DAEMON_JAVA_OPTS"] = java_options
-        environment["SPARK_LOCAL_DIRS"] = str(HOME / "local" / name)
-        program = self.spark_home / "bin" / "spark-class"
-        command = self.hosts.command(number, [str(program), *words])
-        return processes.spawn(command, self.log(name), environment, HOME)
 
     def environment(self):
         """Variables of all processes. The person's own Spark configuration has no say in it."""
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "HADOOP_"))}
-        return {**kept, "SPARK_HOME": str(self.spark_home), "SPARK_CONF_DIR": str(CONF)}
+        own = {"SPARK_HOME": str(self.spark_home), "SPARK_CONF_DIR": str(CONF)}
+        return {**kept, **own, **self.manager.environment(self)}
 
     def _write_conf(self):
         settings = self.settings
         lines = {
             "spark.master": self.url(),
-            "spark.driver.host": self.hosts.driver,
-            "spark.driver.bindAddress": self.hosts.driver,
             "spark.executor.memory": settings["executor_memory"],
             "spark.executor.cores": settings["executor_cores"],
             "spark.oap.pool.size": settings["pool_size"],
+            **self.manager.spark_settings(self),
         }
         if self.state["hdfs"]:
             # Data nodes on the loopback all register with one address; their names differ.
@@ -177,13 +168,7 @@ class Cluster:
         self.state["next"] = number + 1
         name = f"worker{number}"
         one = {"name": name, "number": number, "host": self.hosts.create(number)}
-        settings = self.settings
-        executors = settings["executors_per_worker"]
-        memory = executors * memory_in_mib(settings["executor_memory"])
-        words = ["org.apache.spark.deploy.worker.Worker", "--host", one["host"]]
-        words += ["--webui-port", "0", "--work-dir", str(HOME / "work" / name)]
-        words += ["--cores", str(executors * settings["executor_cores"]), "--memory", f"{memory}m"]
-        one["process"] = self._daemon(number, name, [*words, self.url()])
+        one["process"] = self.manager.start_worker(self, one)
         one["data_node"] = None
         self.workers.append(one)
         self.save()
@@ -208,7 +193,7 @@ class Cluster:
 
     def _missing(self):
         try:
-            alive = {one["host"] for one in self.master_state()["workers"] if one["state"] == "ALIVE"}
+            alive = self.manager.workers(self)
         except (OSError, ValueError):
             # Not JSON: a server that is not ready yet.
             return "answer from the master"
@@ -221,14 +206,16 @@ class Cluster:
     # -- looking
 
     def url(self):
-        return f"spark://{self.hosts.driver}:{self.settings['port']}"
+        return self.manager.url(self)
 
     def ui_port(self):
         return self.settings["port"] + UI_FROM_PORT
 
-    def master_state(self):
-        """What the master says of itself; OSError while it does not answer."""
-        return self.hosts.get_json(f"http://127.0.0.1:{self.ui_port()}/json/")
+    def executor_mib(self):
+        return memory_in_mib(self.settings["executor_memory"])
+
+    def pool_mib(self):
+        return memory_in_mib(self.settings["pool_size"])
 
     def worker(self, name):
         """By name, number or host."""
@@ -268,7 +255,7 @@ class Cluster:
         """Ends everything and leaves nothing but the logs."""
         executors, daemons = [], []
         for one in self.workers:
-            executors += processes.executors(one["process"])
+            executors += processes.descendants(one["process"])
             daemons += [one["process"], one["data_node"]]
         if self.state["hdfs"]:
             daemons.append(self.state["hdfs"]["process"])

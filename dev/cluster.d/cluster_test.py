@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import sys
+import time
 import unittest
 import warnings
 from pathlib import Path
@@ -15,6 +16,7 @@ import hosts
 import main
 import measurements
 import processes
+import yarn
 from cluster import memory_in_mib
 
 
@@ -23,7 +25,7 @@ def fake_cluster(hdfs=None, executors_per_worker=1, s3=None):
     settings["executors_per_worker"] = executors_per_worker
     return SimpleNamespace(
         settings=settings, state={"hdfs": hdfs, "s3": s3}, workers=[1, 2, 3], hosts=hosts.Loopback(),
-        home=Path("home"))
+        home=Path("/home"))
 
 
 def told(*words, hdfs=None, executors_per_worker=1, s3=None):
@@ -146,6 +148,40 @@ class Processes(unittest.TestCase):
         # Has a child, but that is none.
         known = self.start("import subprocess; subprocess.run(['sleep', '60'])")
         self.assertEqual(processes.executors(known), [])
+
+    def test_executors_below_the_shells_of_yarn(self):
+        # The name of a process is an argument of the shell here, and one of the process below it.
+        words = "sleep 60 && YarnCoarseGrainedExecutorBackend --executor-id 7"
+        inner = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(60)', " \
+            "'org.x.YarnCoarseGrainedExecutorBackend', '--executor-id', '7', '--app-id', 'a'])"
+        known = self.start(inner, words)
+        until = time.monotonic() + 30
+        while not (found := processes.executors(known)) and time.monotonic() < until:
+            time.sleep(0.05)
+        self.assertEqual([(one["executor"], one["app"]) for one in found], [("7", "a")])
+        processes.end(found)
+
+
+class Yarn(unittest.TestCase):
+    """What applications on YARN are told."""
+
+    def settings(self, hdfs=None, executors_per_worker=1):
+        cluster = fake_cluster(hdfs, executors_per_worker)
+        cluster.spark_home, cluster.pool_mib = Path("/spark"), lambda: 512
+        return yarn.spark_settings(cluster)
+
+    def test_overhead_has_room_for_the_pool(self):
+        self.assertEqual(self.settings()["spark.executor.memoryOverhead"], "1280m")
+
+    def test_all_slots_are_asked_for(self):
+        one, two = self.settings(), self.settings(executors_per_worker=2)
+        key = "spark.executor.instances"
+        self.assertEqual(2 * one[key], two[key])
+
+    def test_staging_lies_where_the_files_lie(self):
+        self.assertEqual(self.settings()["spark.yarn.stagingDir"], "file:///home/staging")
+        hdfs = {"url": "hdfs://h:1"}
+        self.assertEqual(self.settings(hdfs)["spark.yarn.stagingDir"], "hdfs://h:1/home/staging")
 
 
 if __name__ == "__main__":

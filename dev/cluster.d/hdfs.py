@@ -6,6 +6,7 @@ Spark brings only the client of Hadoop; the servers of the same version come fro
 import subprocess
 import sys
 
+import hadoop
 import maven
 import processes
 
@@ -90,33 +91,13 @@ def missing(cluster):
 
 
 def _write_conf(cluster, name, url, settings):
-    folder = cluster.conf / name
+    files = {"core-site.xml": {"fs.defaultFS": url}, "hdfs-site.xml": settings}
+    folder = hadoop.write_conf(cluster, name, files)
     # The servers do not start without folders for their web pages; the pages are not published.
     for pages in ("hdfs", "datanode", "static"):
         (folder / "webapps" / pages).mkdir(parents=True, exist_ok=True)
-    _write_xml(folder / "core-site.xml", {"fs.defaultFS": url})
-    _write_xml(folder / "hdfs-site.xml", settings)
-    lines = [
-        "log4j.rootLogger=INFO,stderr",
-        "log4j.appender.stderr=org.apache.log4j.ConsoleAppender",
-        "log4j.appender.stderr.target=System.err",
-        "log4j.appender.stderr.layout=org.apache.log4j.PatternLayout",
-        "log4j.appender.stderr.layout.ConversionPattern=%d %p %c{1}: %m%n",
-    ]
-    (folder / "log4j.properties").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder
 
 
-def _write_xml(file, settings):
-    lines = [
-        f"<property><name>{name}</name><value>{value}</value></property>"
-        for name, value in settings.items()
-    ]
-    text = "\n".join(["<configuration>", *lines, "</configuration>"]) + "\n"
-    file.write_text(text, encoding="utf-8")
-
-
 def _command(cluster, number, known, conf, words):
-    java = ["java", "-Xmx256m", "-XX:+UseSerialGC", "--add-opens=java.base/java.lang=ALL-UNNAMED"]
-    java += ["-cp", f"{conf}:{known['class_path']}", *words]
-    return cluster.hosts.command(number, java)
+    return hadoop.command(cluster, number, known["class_path"], conf, words)

@@ -1,5 +1,5 @@
-"""A Spark cluster of real processes on this machine: Spark's own standalone master and workers, each
-executor with a pool of its own.
+"""A Spark cluster of real processes on this machine: Spark's own standalone master and workers, or
+YARN, each executor with a pool of its own.
 
 Everything is kept in .cache/cluster of the checkout. Workers are hosts of their own: 127.0.0.2 and so
 on, or, with --netns, network namespaces.
@@ -65,6 +65,8 @@ def _start_options(start):
         f"{', '.join(measurements.ONE_BY_HOST)} need one")
     add("--pool-size", type=size, default="512m", metavar="SIZE",
         help="pool of each executor, unless the application says otherwise (default 512m)")
+    add("--yarn", action="store_true",
+        help="YARN in place of Spark's own master and workers: a ResourceManager and NodeManagers")
     add("--hdfs", action="store_true", help="also HDFS: a NameNode, and a DataNode on each worker's host")
     add("--s3", action="store_true", help="also a server on the driver's host that speaks S3 (S3Proxy)")
     add("--s3-latency", type=number(0, 10000), default=20, metavar="MS",
@@ -96,7 +98,8 @@ def status(_):
 
 def print_status(found):
     try:
-        master = found.master_state()
+        registered = found.manager.workers(found)
+        applications = found.manager.applications(found)
     except OSError as e:
         sys.exit(f"the master does not answer: {e}")
     print(f"master   {found.url()}, web page http://{found.hosts.driver}:{found.ui_port()}")
@@ -104,7 +107,6 @@ def print_status(found):
         print(f"hdfs     {found.state['hdfs']['url']}")
     if found.state["s3"]:
         print(f"s3       {found.state['s3']['url']} at {found.state['s3']['endpoint']}")
-    registered = {one["host"]: one for one in master["workers"] if one["state"] == "ALIVE"}
     for one in found.workers:
         known = registered.get(one["host"])
         if not processes.is_alive(one["process"]):
@@ -112,16 +114,14 @@ def print_status(found):
         elif known is None:
             what = "not registered"
         else:
-            what = f"{known['coresused']} of {known['cores']} cores, " \
-                f"{known['memoryused']} of {known['memory']} MiB used"
+            what = f"{known['cores']} cores, {known['memory']} MiB used"
         print(f"{one['name']:8} {one['host']}: pid {one['process']['pid']}, {what}")
         for executor in processes.executors(one["process"]):
             paused = ", paused" if processes.is_paused(executor["pid"]) else ""
             print(f"         executor {executor['executor']} of {executor['app']}: "
                   f"pid {executor['pid']}{paused}")
-    for app in master["activeapps"]:
-        print(f"application {app['id']}: {app['name']}, {app['state'].lower()}, "
-              f"{app['cores']} cores")
+    for app in applications:
+        print(f"application {app}")
 
 
 def kill(asked):

@@ -4,6 +4,7 @@ An id alone may belong to another process by the time a later command reads it.
 """
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -38,24 +39,31 @@ def is_paused(pid):
     return bool(stat) and stat[0] == "T"
 
 
+def descendants(known):
+    """What a process has started, and what that has, without those that wait for their parent."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        stat = _stat(entry.name) if entry.name.isdigit() else None
+        if stat and stat[0] not in "ZX":
+            parents.setdefault(int(stat[1]), []).append({"pid": int(entry.name), "began": stat[19]})
+    found, left = [], [known]
+    while left:
+        children = parents.get(left.pop()["pid"], [])
+        found += children
+        left += children
+    return sorted(found, key=lambda one: one["pid"])
+
+
 def executors(worker):
     """Executors that a worker process has started: [{"pid", "began", "executor", "app"}]."""
     found = []
-    for entry in Path("/proc").iterdir():
-        stat = _stat(entry.name) if entry.name.isdigit() else None
-        if not stat or int(stat[1]) != worker["pid"] or stat[0] in "ZX":
-            continue
-        words = _command(entry.name)
-        if any(word.endswith(".CoarseGrainedExecutorBackend") for word in words):
-            found.append(
-                {
-                    "pid": int(entry.name),
-                    "began": stat[19],
-                    "executor": _value(words, "--executor-id"),
-                    "app": _value(words, "--app-id"),
-                }
-            )
-    return sorted(found, key=lambda one: one["pid"])
+    for one in descendants(worker):
+        words = _command(one["pid"])
+        # A shell of YARN that starts an executor has all of its words in one.
+        if any(re.fullmatch(r"[\w.]*CoarseGrainedExecutorBackend", word) for word in words):
+            names = {"executor": _value(words, "--executor-id"), "app": _value(words, "--app-id")}
+            found.append({**one, **names})
+    return found
 
 
 def send(known, number):
