@@ -39,7 +39,18 @@ extern "C" {
 
 typedef struct oap_pool oap_pool;
 
-/* What a chunk is: one column of one row group of one file, in one representation. */
+/* What an entry is. The number stands in the top 8 bits of its key's representation; the other 56
+ * are a hash of all else that its bytes depend on. */
+enum oap_entry_kind {
+  OAP_ENCODED_CHUNK, /* a column chunk, as it stands in its file */
+  OAP_VECTOR_CHUNK,  /* its decoded values; see oap_vector.h */
+  OAP_CACHED_BATCH   /* a column of a batch of rows that an application has cached; its key means
+                        nothing to other applications, and nothing gives its bytes again */
+};
+#define OAP_KIND_SHIFT 56
+
+/* What a chunk is: one column of one row group of one file, in one representation. Entries of other
+ * kinds use the words as they like; drop_file goes by the first two. */
 typedef struct oap_key {
   uint64_t file_high;
   uint64_t file_low;
@@ -184,6 +195,12 @@ int oap_pool_reserve_free(oap_pool *pool, const oap_key *key, uint64_t bytes, oa
  * faster: for loaders that have them elsewhere. Whoever reads the chunk at once finds it in memory
  * only. */
 void oap_chunk_fill(const oap_chunk *chunk, const void *from);
+
+/* Gives back what a reserved chunk does not need, for loaders that know its length only when they
+ * have it: it becomes its first so many bytes, which stay where they are. chunk is rewritten. Has
+ * to come before publish. EINVAL: not a reservation that is open, bytes is 0 or more than it has.
+ */
+int oap_pool_trim(oap_pool *pool, oap_chunk *chunk, uint64_t bytes);
 
 /* Makes a reserved chunk visible; the caller now holds one pin on it, under the same oap_chunk.
  * EINVAL: not a reservation that is open. */

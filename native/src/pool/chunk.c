@@ -158,14 +158,42 @@ int oap_shard_note(oap_shard *shard, const oap_chunk *chunk, uint64_t *note) {
   return 0;
 }
 
+/* Unlocks the shard, then gives to the system what is left over. */
+static void unlock(oap_shard *shard, const oap_leftover *left) {
+  pthread_mutex_unlock(&shard->lock);
+  if (left->count > 0) {
+    oap_stripe_release_leftover(shard, left);
+  }
+}
+
 /* Frees what a slot holds whose word says FREE, and unlocks the shard. */
 static void free_and_unlock(oap_shard *shard, uint32_t number) {
   oap_leftover left = {.count = 0};
   oap_room_free(shard, number, &left);
-  pthread_mutex_unlock(&shard->lock);
-  if (left.count > 0) {
-    oap_stripe_release_leftover(shard, &left);
+  unlock(shard, &left);
+}
+
+int oap_shard_trim(oap_shard *shard, oap_chunk *chunk, uint64_t bytes) {
+  pthread_mutex_lock(&shard->lock);
+  uint64_t word;
+  oap_slot *slot = slot_of(shard, chunk, &word);
+  enum oap_state state = slot == NULL ? OAP_FREE : oap_word_state(word);
+  if ((state != OAP_LOADING && state != OAP_DOOMED) || bytes == 0 || bytes > slot->bytes) {
+    pthread_mutex_unlock(&shard->lock);
+    return -EINVAL;
   }
+  oap_leftover left = {.count = 0};
+  uint64_t before = slot->bytes;
+  oap_room_trim(shard, chunk->slot, bytes, &left);
+  if (state == OAP_LOADING) { /* else it has left its queue */
+    oap_order_trim(&shard->order, chunk->slot, bytes);
+  }
+  slot->bytes = bytes;
+  slot->checksum = oap_slot_checksum(slot);
+  oap_count(&oap_shard_counters(shard)->pinned, OAP_PINNED(bytes) - OAP_PINNED(before));
+  describe(shard, chunk->slot, word, chunk);
+  unlock(shard, &left);
+  return 0;
 }
 
 int oap_shard_abandon(oap_shard *shard, const oap_chunk *chunk) {

@@ -30,6 +30,10 @@ bool oap_room_evict(oap_shard *shard, uint32_t slot);
 /* Drops a slot that is published or loading: its room is freed now, or with its last pin. */
 void oap_room_drop(oap_shard *shard, uint32_t slot);
 
+/* Frees what a chunk has beyond its first so many bytes. The caller sets slot->bytes. Memory for
+ * the system is added to *left. */
+void oap_room_trim(oap_shard *shard, uint32_t slot, uint64_t bytes, oap_leftover *left);
+
 /* Frees what a slot holds, and the slot. Its word says FREE already and no chain or queue leads to
  * it. Returns the largest of the free extents that its pieces are now part of; 0: all lay above the
  * limit. Memory that is to go back to the system is added to *left. None is if left is NULL, if the

@@ -201,6 +201,10 @@ uint32_t oap_space_allocate(oap_space *space, uint32_t owner, uint64_t units, ui
   return count;
 }
 
+uint32_t oap_space_cut(oap_space *space, uint32_t extent, uint32_t units) {
+  return space->spare <= space->kept ? 0 : cut(space, extent, units);
+}
+
 /* Joins an extent with the one after it, both in no bin. */
 static void join(oap_space *space, uint32_t e, uint32_t after) {
   oap_extent *extent = &space->extents[e];

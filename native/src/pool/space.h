@@ -67,6 +67,10 @@ void oap_space_limit(oap_space *space, uint32_t region, uint64_t limit);
 uint32_t oap_space_allocate(oap_space *space, uint32_t owner, uint64_t units, uint32_t most_pieces,
                             uint32_t extents[OAP_MAX_PIECES]);
 
+/* Cuts an extent that has an owner after its first so many units, fewer than it has; returns the
+ * rest, of the same owner, or 0 and changes nothing where no description is left. */
+uint32_t oap_space_cut(oap_space *space, uint32_t extent, uint32_t units);
+
 /* Frees an extent of a region with that limit and joins it with its neighbours. Returns the free
  * extent that the part below the limit now belongs to; 0: there is no such part. *away gets the
  * extent that the part above the limit now belongs to, or 0. Extents that were joined into others

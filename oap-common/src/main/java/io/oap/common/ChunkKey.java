@@ -4,12 +4,13 @@ import java.util.Objects;
 
 /**
  * What a chunk in the pool is: one column of one row group of one file, in one representation.
+ * Entries of the pool that are no column chunks ({@link EntryKind}) use the fields as they like.
  *
  * @param file the file, by identity
  * @param rowGroup ordinal of the row group in the file, from 0
  * @param column ordinal of the leaf column in the file's own schema, from 0
- * @param representation {@link #ENCODED}, or a number that stands for everything a decoded value
- *     depends on
+ * @param representation the kind of the entry, and a hash of everything else that its bytes depend
+ *     on ({@link EntryKind#representation}); {@link #ENCODED} for bytes of the file
  */
 public record ChunkKey(FileId file, int rowGroup, int column, long representation) {
 
@@ -22,6 +23,11 @@ public record ChunkKey(FileId file, int rowGroup, int column, long representatio
       throw new IllegalArgumentException(
           "row group and column count from 0, got " + rowGroup + " and " + column);
     }
+  }
+
+  /** What kind of entry this is. */
+  public EntryKind kind() {
+    return EntryKind.of(representation);
   }
 
   /** The key of an encoded chunk. */

@@ -1,6 +1,7 @@
 package io.oap.common;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -27,6 +28,21 @@ class ChunkKeyTest {
   @Test
   void encoded_always_hasTheEncodedRepresentation() {
     assertEquals(new ChunkKey(FILE, 3, 4, ChunkKey.ENCODED), ChunkKey.encoded(FILE, 3, 4));
+  }
+
+  @Test
+  void kind_ofARepresentation_isTheOneItWasMadeFor() {
+    for (EntryKind kind : EntryKind.values()) {
+      for (long hash : new long[] {0, 1L << 40, -1}) {
+        assertEquals(kind, new ChunkKey(FILE, 0, 0, kind.representation(hash)).kind());
+      }
+    }
+    assertEquals(EntryKind.ENCODED, ChunkKey.encoded(FILE, 3, 4).kind());
+    assertNotEquals(
+        EntryKind.VECTOR.representation(1 << 8), EntryKind.VECTOR.representation(2 << 8));
+    IllegalArgumentException unknown =
+        assertThrows(IllegalArgumentException.class, () -> EntryKind.of(-1));
+    assertTrue(unknown.getMessage().contains("255"), unknown.getMessage());
   }
 
   @Test

@@ -9,7 +9,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,12 +35,13 @@ public final class ColumnPool implements AutoCloseable {
   private final String place;
   private final ByteBuffer[] windows;
   final ByteBuffer[] readOnlyWindows;
-  private final AtomicBoolean toldOfLostWrites = new AtomicBoolean();
+  private final LostWrites lostWrites;
   private volatile boolean closed;
 
   private ColumnPool(long pool, String place, BiFunction<Long, Integer, ByteBuffer> window) {
     this.pool = pool;
     this.place = place;
+    lostWrites = new LostWrites(place);
     List<ByteBuffer> list = new ArrayList<>();
     for (ByteBuffer w = window.apply(pool, 0); w != null; ) {
       list.add(w);
@@ -135,7 +135,7 @@ public final class ColumnPool implements AutoCloseable {
       return Reservation.of(this, memory);
     }
     if (error == Errno.ESHUTDOWN) {
-      warnOfLostWrites();
+      lostWrites.tell(stats());
     }
     return new Reservation(Reservation.Outcome.refusal(error));
   }
@@ -292,16 +292,6 @@ public final class ColumnPool implements AutoCloseable {
     closed = true;
   }
 
-  /** Once; a pool that is closed meanwhile refuses for that reason. */
-  private void warnOfLostWrites() {
-    if (stats().lostWrites() > 0 && toldOfLostWrites.compareAndSet(false, true)) {
-      LOG.warn(
-          "A disk has lost what was written to the pool in {}. The column cache has dropped all and"
-              + " takes nothing more in this process; queries read files as Spark alone does.",
-          place);
-    }
-  }
-
   /** What is in use cannot be erased; the next pool on the device does that. */
   private void closeAtExit() {
     try {
@@ -313,6 +303,14 @@ public final class ColumnPool implements AutoCloseable {
 
   ByteBuffer[] windows() {
     return windows;
+  }
+
+  /** Trims what was reserved, and returns it anew; the caller gives up its former handle. */
+  Reservation trim(Reservation room, long bytes) {
+    ChunkStruct memory = ChunkStruct.ofThread();
+    int result = NativePool.trim(pool, room.slotAndGeneration, room.shard, bytes, memory.address);
+    require("trim", result);
+    return Reservation.of(this, memory);
   }
 
   void publish(Reservation room) {

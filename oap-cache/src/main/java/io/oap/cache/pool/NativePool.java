@@ -48,6 +48,8 @@ final class NativePool {
       boolean mayEvict,
       long out);
 
+  static native int trim(long pool, long slotAndGeneration, int shard, long bytes, long out);
+
   static native int publish(long pool, long slotAndGeneration, int shard, long bytes);
 
   static native int setNote(long pool, long slotAndGeneration, int shard, long note);

@@ -6,7 +6,7 @@ import io.oap.cache.ColumnCache
 import io.oap.cache.file.KnownFiles.KnownFile
 import io.oap.cache.pool.PoolSnapshot.HeldKey
 import io.oap.cache.quota.TablePins
-import io.oap.common.ChunkKey
+import io.oap.common.EntryKind
 
 /**
  * What one executor holds of one file.
@@ -80,7 +80,7 @@ private object HeldFiles {
         HeldChunk(
           key.rowGroup,
           key.column,
-          key.representation != ChunkKey.ENCODED,
+          key.kind == EntryKind.VECTOR,
           chunk.bytes,
           file.chunkBytes()(key.rowGroup * leaves + key.column),
           kept.isKept(key))

@@ -19,6 +19,7 @@ import org.apache.spark.sql.catalyst.types.{
 import org.apache.spark.sql.types._
 
 import io.oap.cache.vector.VectorKind
+import io.oap.common.EntryKind
 
 /**
  * How values of a Spark type lie in a vector chunk.
@@ -44,9 +45,8 @@ private[spark] final case class VectorType(dataType: DataType, kind: VectorKind)
       case DateType | TimestampType | TimestampNTZType => s"${dataType.json} ${calendar}"
       case _ => dataType.json
     }
-    val hash = Hashing.sha256().hashString(s"vector 1 $depends", UTF_8).asLong()
-    // 0 is the representation of encoded chunks.
-    if (hash == 0) 1 else hash
+    EntryKind.VECTOR.representation(
+      Hashing.sha256().hashString(s"vector 1 $depends", UTF_8).asLong())
   }
 }
 
