@@ -236,11 +236,13 @@ class Cluster:
     def kill(self, one, with_worker):
         """kill -9, without a word before; returns the executors that it hit."""
         executors = processes.executors(one["process"])
+        # With the worker goes all that runs on its host, such as an ApplicationMaster.
+        below = processes.descendants(one["process"]) if with_worker else executors
         # The worker first: it would start its executors again.
         if with_worker:
             processes.send(one["process"], signal.SIGKILL)
-        for executor in executors:
-            processes.send(executor, signal.SIGKILL)
+        for process in below:
+            processes.send(process, signal.SIGKILL)
         if with_worker:
             self.forget(one)
         return executors
