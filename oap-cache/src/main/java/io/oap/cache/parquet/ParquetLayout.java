@@ -6,6 +6,7 @@ import io.oap.cache.stats.CacheCounters;
 import io.oap.common.FileIdentity;
 import java.io.IOException;
 import org.apache.parquet.ParquetReadOptions;
+import org.apache.parquet.conf.PlainParquetConfiguration;
 import org.apache.parquet.hadoop.ParquetFileReader;
 import org.apache.parquet.io.InputFile;
 import org.apache.parquet.io.SeekableInputStream;
@@ -13,14 +14,16 @@ import org.apache.parquet.io.SeekableInputStream;
 /** Finds column chunks, dictionary pages, bloom filters and page indexes by a Parquet footer. */
 public final class ParquetLayout {
 
+  /**
+   * Parquet's defaults, for files that no Hadoop configuration is about. Without one of these
+   * Parquet looks for Hadoop's configuration files on the class path, each time anew.
+   */
+  public static final ParquetReadOptions DEFAULTS =
+      ParquetReadOptions.builder(new PlainParquetConfiguration()).build();
+
   /** Layouts of Parquet files. An encrypted footer cannot be read; other readers have the keys. */
   public static final LayoutReader READER =
-      (file, identity) -> read(file, identity, OptionsHolder.PLAIN, new CacheCounters());
-
-  /** Reads Hadoop's configuration files, so not before somebody needs it. */
-  private static final class OptionsHolder {
-    static final ParquetReadOptions PLAIN = ParquetReadOptions.builder().build();
-  }
+      (file, identity) -> read(file, identity, DEFAULTS, new CacheCounters());
 
   private ParquetLayout() {}
 

@@ -2,6 +2,7 @@ package io.oap.cache.parquet;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -15,6 +16,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import org.apache.parquet.conf.PlainParquetConfiguration;
 import org.apache.parquet.hadoop.ParquetFileReader;
 import org.apache.parquet.hadoop.metadata.CompressionCodecName;
 import org.apache.parquet.io.SeekableInputStream;
@@ -133,5 +135,10 @@ class ParquetLayoutTest {
       Files.write(reading.file, new byte[77]);
       assertThrows(FileReplacedException.class, () -> stream.readFully(0, ByteBuffer.allocate(10)));
     }
+  }
+
+  @Test
+  void defaults_areFoundWithoutConfigurationFiles() {
+    assertInstanceOf(PlainParquetConfiguration.class, ParquetLayout.DEFAULTS.getConfiguration());
   }
 }

@@ -21,15 +21,21 @@ private[spark] final class DecodedFilters(conditions: Seq[DecodedFilter]) extend
 
   def isEmpty: Boolean = filters.isEmpty
 
-  /** Leaves those of the rows that meet the conditions. */
+  /** Leaves those of the rows that meet the conditions; all, where few of them are nulls that do not. */
   def narrow(rows: RowSelection, batch: ColumnarBatch): Unit =
-    try filters.foreach(narrow(_, rows, batch))
+    try if (!leavesOutFewNulls(batch)) filters.foreach(narrow(_, rows, batch))
     catch {
       case e @ (NonFatal(_) | _: OutOfMemoryError) => // which is of memory outside the heap
         logDebug("Rows are not filtered in the scan", e)
         filters = Nil
         rows.reset(batch.numRows) // Some of the row numbers may be written over.
     }
+
+  /** The reader counts nulls, so that no row has to be looked at. */
+  private def leavesOutFewNulls(batch: ColumnarBatch): Boolean =
+    filters.forall(_.task.isOnNotNull) &&
+      filters.map(filter => batch.column(filter.column).numNulls).sum <=
+      batch.numRows / DecodedFilters.NearlyAll
 
   private def narrow(filter: DecodedFilter, rows: RowSelection, batch: ColumnarBatch): Unit = {
     val column = batch.column(filter.column)
@@ -41,6 +47,12 @@ private[spark] final class DecodedFilters(conditions: Seq[DecodedFilter]) extend
       filter.task.note(before, rows.count)
     }
   }
+}
+
+private[spark] object DecodedFilters {
+
+  /** To pick rows by number costs as much as to pass on one row in so many that nobody wants. */
+  val NearlyAll = 8
 }
 
 /**

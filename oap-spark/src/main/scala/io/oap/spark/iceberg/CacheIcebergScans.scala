@@ -86,12 +86,11 @@ private[spark] object CacheIcebergScans extends Rule[SparkPlan] with Logging {
                 ScanCachePolicy.of(context, known, folders, options, selector, isPlaced)(identity)
               Some(new CachedIcebergScan(
                 scan,
-                table,
+                batch,
                 PartitionShape.of(scan.getClass.getClassLoader),
                 said.copy(pinned = said.pinned.map(IcebergFiles.inFiles(table, _))),
                 keepsLoaded = scan.getClass.getName != OfRewrites,
                 filtersAbove(batch, plan),
-                batch.session,
                 if (isPlaced) CachedParquetScan.placementRules(conf) else None,
                 conf.caseSensitiveAnalysis
               ))

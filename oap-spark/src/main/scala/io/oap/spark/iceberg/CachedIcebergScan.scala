@@ -1,12 +1,11 @@
 package io.oap.spark.iceberg
 
-import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.connector.expressions.NamedReference
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.Scan.ColumnarSupportMode
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.internal.connector.SupportsMetadata
 import org.apache.spark.sql.types.StructType
 
@@ -20,37 +19,46 @@ import io.oap.spark.table.{PinnedColumns, ScanCachePolicy}
  * A scan of Iceberg whose tasks take column chunks from the cache. Whatever Spark asks of it Iceberg
  * answers: files, splits, runtime filters, deletes.
  *
- * It stands in physical plans only, where push-down and the layout of joins are settled.
+ * It stands in physical plans only, where push-down and the layout of joins are settled. What Spark
+ * has asked of Iceberg's scan to make the plan is not asked again: Iceberg sends the table to all
+ * executors each time that partitions are planned, and an adaptive plan is made several times.
  *
  * @param iceberg Iceberg's own scan; Spark's write of the same query may hold it, too
- * @param table of Iceberg, whose name for Spark this is
+ * @param planned the node of Iceberg's own scan, which this stands for
  * @param keepsLoaded whether chunks that are not held may enter the pool
  * @param filters what the plan above goes on to ask of the rows
  * @param placement how its partitions are placed; nothing where Iceberg chooses
  */
 private[iceberg] final class CachedIcebergScan(
     iceberg: Scan with SupportsRuntimeV2Filtering,
-    table: Table,
+    planned: BatchScanExec,
     shape: PartitionShape,
     tableRules: ScanCachePolicy,
     keepsLoaded: Boolean,
     filters: ScanFilters,
-    session: SparkSession,
     placement: Option[PlacementRules],
     isCaseSensitive: Boolean)
     extends CachedScan
     with SupportsRuntimeV2Filtering
     with SupportsMetadata {
 
+  // Since then it has fewer partitions than the plan was made with.
+  @volatile private var isFiltered = false
+
   override def readSchema(): StructType = iceberg.readSchema()
 
   override def description(): String = s"${iceberg.description()} (column cache)"
 
-  override def columnarSupportMode(): ColumnarSupportMode = iceberg.columnarSupportMode()
+  // By all partitions: those that a runtime filter leaves may be of another mind.
+  override def columnarSupportMode(): ColumnarSupportMode =
+    if (planned.supportsColumnar) ColumnarSupportMode.SUPPORTED else ColumnarSupportMode.UNSUPPORTED
 
   override def filterAttributes(): Array[NamedReference] = iceberg.filterAttributes()
 
-  override def filter(predicates: Array[Predicate]): Unit = iceberg.filter(predicates)
+  override def filter(predicates: Array[Predicate]): Unit = {
+    isFiltered = true
+    iceberg.filter(predicates)
+  }
 
   override def supportedCustomMetrics(): Array[CustomMetric] =
     iceberg.supportedCustomMetrics() ++ ScanMetrics.all
@@ -59,7 +67,7 @@ private[iceberg] final class CachedIcebergScan(
 
   override def toBatch(): Batch = new CachedIcebergBatch(iceberg.toBatch, this)
 
-  private def context = session.sparkContext
+  private def context = planned.session.sparkContext
 
   // Asked for when a plan is shown, and again and again while it runs.
   private lazy val shares = new ScanShares(
@@ -74,7 +82,10 @@ private[iceberg] final class CachedIcebergScan(
       Option.when(filters.rows.nonEmpty)(
         "RowFilters" -> filters.rows.mkString("[", ", ", "]"))
 
-  private[iceberg] def cached(partitions: Array[InputPartition]): Array[InputPartition] = {
+  private[iceberg] def partitions(now: Batch): Array[InputPartition] =
+    cached(if (isFiltered) now.planInputPartitions() else planned.inputPartitions.toArray)
+
+  private def cached(partitions: Array[InputPartition]): Array[InputPartition] = {
     val groups = partitions.map(one => ServedFiles.splits(shape.taskGroup(one)))
     val places = placement.map { rules =>
       val cluster = Cluster.of(context)
@@ -100,19 +111,18 @@ private[iceberg] final class CachedIcebergScan(
   override private[spark] def warmTasks(): Option[WarmTasks] = {
     val all = toBatch().planInputPartitions().toSeq
     val some = all.filter(_.isInstanceOf[CachedIcebergPartition])
-    val readers = cached(iceberg.toBatch().createReaderFactory())
     if (some.isEmpty && all.nonEmpty) None
-    else Some(WarmTasks(some, new WarmIcebergReaders(readers, _), hadoop = None))
+    else Some(WarmTasks(some, new WarmIcebergReaders(readers(), _), hadoop = None))
   }
 
   override private[spark] def inFiles(columns: PinnedColumns): PinnedColumns =
-    IcebergFiles.inFiles(table, columns)
+    IcebergFiles.inFiles(planned.table, columns)
 
-  private[iceberg] def cached(readers: PartitionReaderFactory): CachedIcebergReaderFactory =
+  private[iceberg] def readers(): CachedIcebergReaderFactory =
     new CachedIcebergReaderFactory(
-      readers,
+      planned.batch.createReaderFactory(),
       // What a change rewrites is read with columns of Iceberg's own, and by Iceberg.
-      if (keepsLoaded) FlatReads.of(session, readSchema(), filters) else None,
+      if (keepsLoaded) FlatReads.of(planned.session, readSchema(), filters) else None,
       tableRules,
       keepsLoaded
     )
@@ -121,11 +131,9 @@ private[iceberg] final class CachedIcebergScan(
 /** Equal to those whose Iceberg scans are: Spark computes an equal exchange once. */
 private final class CachedIcebergBatch(private val iceberg: Batch, scan: CachedIcebergScan)
     extends Batch {
-  override def planInputPartitions(): Array[InputPartition] =
-    scan.cached(iceberg.planInputPartitions())
+  override def planInputPartitions(): Array[InputPartition] = scan.partitions(iceberg)
 
-  override def createReaderFactory(): PartitionReaderFactory =
-    scan.cached(iceberg.createReaderFactory())
+  override def createReaderFactory(): PartitionReaderFactory = scan.readers()
 
   override def equals(other: Any): Boolean = other match {
     case that: CachedIcebergBatch => iceberg == that.iceberg

@@ -18,6 +18,7 @@ import org.apache.spark.sql.internal.LegacyBehaviorPolicy
 import org.apache.spark.sql.types._
 
 import io.oap.cache.file.FileSource
+import io.oap.cache.parquet.ParquetLayout
 import io.oap.spark.read.{ColumnNames, DatetimeRebase, SplitFile, UnservedFileException}
 
 /**
@@ -37,7 +38,7 @@ private[iceberg] final class IcebergSplitFile(
 
   override val source: FileSource = new IcebergFileSource(file, length)
 
-  override def footerOptions: ParquetReadOptions = ParquetReadOptions.builder().build()
+  override def footerOptions: ParquetReadOptions = ParquetLayout.DEFAULTS
 
   /**
    * A path that errors show. It is of the local file system, so that no other one is made or asked

@@ -65,7 +65,7 @@ private[spark] final class DecodedRows(
     selection.reset(whole.numRows)
     filters.narrow(selection, whole)
     val dropped = whole.numRows - selection.count
-    if (dropped > whole.numRows / DecodedRows.NearlyAll) {
+    if (dropped > whole.numRows / DecodedFilters.NearlyAll) {
       counters.add(Figure.ROWS_DROPPED, dropped)
       current = selected.of(whole)
       current.setNumRows(selection.count)
@@ -78,9 +78,6 @@ private[spark] final class DecodedRows(
 }
 
 private[spark] object DecodedRows {
-
-  /** To pick rows by number costs as much as to pass on one row in so many that nobody wants. */
-  private val NearlyAll = 8
 
   /** The rows of batches that are selected; columns of partitions have one value for all rows. */
   def selected(dataColumns: Int, selection: => RowSelection): DerivedBatch =

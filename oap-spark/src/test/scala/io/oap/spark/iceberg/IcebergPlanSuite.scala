@@ -75,6 +75,38 @@ class IcebergPlanSuite extends IcebergSuite {
       }
   }
 
+  test("an adaptive plan asks Iceberg for partitions as often as without the cache") {
+    def query = sql("SELECT count(*) FROM ice.db.t t JOIN ice.db.a a ON t.id = a.id " +
+      "JOIN ice.db.b b ON t.v = b.id WHERE a.v = 3 AND b.v < 5")
+    // Iceberg broadcasts what tasks need of the table each time.
+    def broadcasts: Long = {
+      def last = spark.sparkContext.broadcast(0).id
+      val before = last
+      rows(query)
+      last - before
+    }
+    assertWarm(query)
+    // Our own readers have one broadcast more for each scan.
+    assert(broadcasts <= alone(broadcasts) + 3)
+  }
+
+  test("a runtime filter that leaves files of another format than the plan was made with") {
+    sql("CREATE TABLE ice.db.formats (id BIGINT, p INT) USING iceberg PARTITIONED BY (p)")
+    sql("INSERT INTO ice.db.formats SELECT id, 0 FROM range(1000)")
+    sql("ALTER TABLE ice.db.formats SET TBLPROPERTIES ('write.format.default' = 'orc')")
+    sql("INSERT INTO ice.db.formats SELECT id, 1 FROM range(1000)")
+    sql("CREATE TABLE ice.db.parts (p INT, name STRING) USING iceberg")
+    sql("INSERT INTO ice.db.parts VALUES (0, 'parquet'), (1, 'orc')")
+    for {
+      adaptive <- Seq("true", "false")
+      format <- Seq("parquet", "orc")
+    } withConf("spark.sql.adaptive.enabled" -> adaptive) {
+      assertSameRows(
+        sql("SELECT f.id, f.p FROM ice.db.formats f JOIN ice.db.parts d ON f.p = d.p " +
+          s"WHERE d.name = '$format'"))
+    }
+  }
+
   test("what is cached is chosen as for other tables") {
     def query = sql("SELECT * FROM ice.db.t")
     assert(isCached(query))
