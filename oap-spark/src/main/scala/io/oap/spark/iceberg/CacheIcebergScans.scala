@@ -6,6 +6,7 @@ import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.read.{Scan, SupportsRuntimeV2Filtering}
 import org.apache.spark.sql.execution.{ColumnarRule, FilterExec, SparkPlan}
@@ -46,9 +47,30 @@ private[spark] object CacheIcebergScans extends Rule[SparkPlan] with Logging {
 
   override def apply(plan: SparkPlan): SparkPlan =
     if (!CachedFormats.isServed(conf, CachedFormats.Iceberg)) plan
-    else plan.transformUp {
-      case batch: BatchScanExec if isServed(batch.scan) && !mayBeEncrypted(batch) =>
-        cached(batch, plan).fold(batch)(scan => batch.copy(scan = scan))
+    else {
+      lazy val broadcasts = new BroadcastKeys(plan)
+      plan.transformUp {
+        case batch: BatchScanExec if isServed(batch.scan) && !mayBeEncrypted(batch) =>
+          cached(batch, plan).fold(batch) { scan =>
+            val keys = joinKeys(broadcasts.of(batch), scan)
+            batch.copy(scan = scan, runtimeFilters = batch.runtimeFilters ++ keys)
+          }
+      }
+    }
+
+  /** Conditions on columns of a scan; none where something fails, as the joins ask the same. */
+  private def joinKeys(
+      broadcasts: => Seq[(Attribute, JoinedBroadcast)],
+      scan: CachedIcebergScan): Seq[Expression] =
+    try
+      if (!conf.dynamicPartitionPruningEnabled) Nil
+      else broadcasts.collect {
+        case (column, keys) if keys.rows.exists(scan.takesKeys(column, _)) => keys.contain(column)
+      }
+    catch {
+      case NonFatal(e) =>
+        logDebug("A scan of an Iceberg table gets no join keys", e)
+        Nil
     }
 
   private def isServed(scan: Scan): Boolean =
@@ -61,7 +83,7 @@ private[spark] object CacheIcebergScans extends Rule[SparkPlan] with Logging {
     batch.session.sparkContext.hadoopConfiguration.get(key) != null
   }
 
-  private def cached(batch: BatchScanExec, plan: SparkPlan): Option[Scan] = {
+  private def cached(batch: BatchScanExec, plan: SparkPlan): Option[CachedIcebergScan] = {
     val table = batch.table
     val location = IcebergTables.location(table)
     val known = IcebergTables.catalogTable(table)
@@ -108,7 +130,7 @@ private[spark] object CacheIcebergScans extends Rule[SparkPlan] with Logging {
     }.getOrElse(ScanFilters.Empty)
 
   /** Fails open: another version of Iceberg may have other classes. */
-  private def orAsItIs(scan: => Option[Scan]): Option[Scan] =
+  private def orAsItIs(scan: => Option[CachedIcebergScan]): Option[CachedIcebergScan] =
     try scan
     catch {
       case e @ (NonFatal(_) | _: LinkageError) =>

@@ -3,6 +3,8 @@ package io.oap.spark.iceberg
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.{HasPartitionKey, InputPartition}
 
+import io.oap.spark.read.PlannedInput
+
 /**
  * A partition of Iceberg that is read through the cache, and where it is to run. What it reads and
  * its key are Iceberg's: deletes and storage-partitioned joins rest on them.
@@ -14,8 +16,9 @@ import org.apache.spark.sql.connector.read.{HasPartitionKey, InputPartition}
 private[iceberg] final class CachedIcebergPartition(
     val iceberg: InputPartition with HasPartitionKey,
     @transient places: GroupPlaces,
-    index: Int)
-    extends InputPartition
+    index: Int,
+    override val planning: Long)
+    extends PlannedInput
     with HasPartitionKey {
 
   // Settled when its stage is submitted, before it is sent to an executor.

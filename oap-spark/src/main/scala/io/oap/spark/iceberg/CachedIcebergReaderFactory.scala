@@ -71,7 +71,7 @@ private[iceberg] final class CachedIcebergReaderFactory(
       task: CachedTask,
       partition: CachedIcebergPartition): PartitionReader[ColumnarBatch] = {
     val splits = splitsOf(task)
-    ownOf(task, context(partition, task.cache, task.counters.next())) match {
+    ownOf(task, partition, context(partition, task.cache, task.counters.next())) match {
       case Some(own) if splits.exists(own.mayRead) =>
         new SplitBySplitReader(
           splits,
@@ -87,12 +87,15 @@ private[iceberg] final class CachedIcebergReaderFactory(
     }
 
   /** What reads splits by our own readers, if any may be. */
-  private def ownOf(task: CachedTask, context: ReadContext): Option[FlatSplits] = flat.map(reads =>
+  private def ownOf(
+      task: CachedTask,
+      partition: CachedIcebergPartition,
+      context: ReadContext): Option[FlatSplits] = flat.map(reads =>
     new FlatSplits(
       reads,
       task.shape.projection(task.partition),
       task.real,
-      reads.conditions,
+      reads.conditions.of(partition),
       task.cache,
       context))
 
@@ -107,7 +110,10 @@ private[iceberg] final class CachedIcebergReaderFactory(
       if (!iceberg.supportColumnarReads(task.partition))
         readAll(iceberg.createReader(task.partition))
       else {
-        val own = ownOf(task, context(partition, cache, counters.next()).warming(warmed))
+        val own = ownOf(
+          task,
+          partition,
+          context(partition, cache, counters.next()).warming(warmed))
         val splits = splitsOf(task)
         val rest = own.fold(splits)(one => splits.filterNot(one.warm))
         if (rest.nonEmpty)

@@ -1,5 +1,7 @@
 package io.oap.spark.iceberg
 
+import org.apache.spark.sql.catalyst.analysis.caseSensitiveResolution
+import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.connector.expressions.NamedReference
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
@@ -10,9 +12,10 @@ import org.apache.spark.sql.internal.connector.SupportsMetadata
 import org.apache.spark.sql.types.StructType
 
 import io.oap.spark.directory.Cluster
+import io.oap.spark.optimizer.JoinKeys
 import io.oap.spark.placement.PlacementRules
-import io.oap.spark.read.{ScanMetrics, WarmTasks}
-import io.oap.spark.scan.{CachedScan, ScanShares}
+import io.oap.spark.read.{JoinedConditions, JoinedPartition, ScanMetrics, WarmTasks}
+import io.oap.spark.scan.{CachedParquetScan, CachedScan, RuntimeFilters, ScanShares}
 import io.oap.spark.table.{PinnedColumns, ScanCachePolicy}
 
 /**
@@ -45,6 +48,12 @@ private[iceberg] final class CachedIcebergScan(
   // Since then it has fewer partitions than the plan was made with.
   @volatile private var isFiltered = false
 
+  // Spark tells them right before it plans the partitions that they filter, on the same thread.
+  private val told = new ThreadLocal[Seq[Predicate]]
+
+  // Of the last planning with join keys, and its number.
+  @volatile private var lastJoined: Option[JoinedConditions] = None
+
   override def readSchema(): StructType = iceberg.readSchema()
 
   override def description(): String = s"${iceberg.description()} (column cache)"
@@ -55,10 +64,33 @@ private[iceberg] final class CachedIcebergScan(
 
   override def filterAttributes(): Array[NamedReference] = iceberg.filterAttributes()
 
+  /** Gives Iceberg what is on columns that it offers; all else are join keys for our own readers. */
   override def filter(predicates: Array[Predicate]): Unit = {
-    isFiltered = true
-    iceberg.filter(predicates)
+    val (known, keys) =
+      predicates.partition(_.references.forall(column => isOfIceberg(column.fieldNames)))
+    if (known.nonEmpty) {
+      isFiltered = true
+      iceberg.filter(known)
+    }
+    told.set(keys.toSeq)
   }
+
+  private def isOfIceberg(column: Array[String]): Boolean =
+    iceberg.filterAttributes().exists(_.fieldNames.sameElements(column))
+
+  /**
+   * Whether join keys on a column, so many of them, are of use to [[filter]] beside what Iceberg
+   * offers. None for what a change reads, which has columns of Iceberg's own, nor where partitions
+   * are laid out for a join.
+   */
+  def takesKeys(column: Attribute, keys: BigInt): Boolean =
+    keepsLoaded && planned.keyGroupedPartitioning.isEmpty && FlatReads.arePossible(readSchema()) &&
+      readSchema().fieldNames.toSet.subsetOf(planned.table.columns.map(_.name).toSet) &&
+      !isOfIceberg(Array(column.name)) && CachedParquetScan.equalMeansSameBytes(column.dataType) &&
+      JoinKeys.areFew(keys, expectedRows)
+
+  private def expectedRows: BigInt =
+    planned.inputPartitions.map(one => BigInt(shape.taskGroup(one).estimatedRowsCount)).sum
 
   override def supportedCustomMetrics(): Array[CustomMetric] =
     iceberg.supportedCustomMetrics() ++ ScanMetrics.all
@@ -82,10 +114,29 @@ private[iceberg] final class CachedIcebergScan(
       Option.when(filters.rows.nonEmpty)(
         "RowFilters" -> filters.rows.mkString("[", ", ", "]"))
 
-  private[iceberg] def partitions(now: Batch): Array[InputPartition] =
-    cached(if (isFiltered) now.planInputPartitions() else planned.inputPartitions.toArray)
+  private[iceberg] def partitions(now: Batch): Array[InputPartition] = {
+    val keys = new RuntimeFilters(
+      Option(told.get).getOrElse(Nil),
+      readSchema(),
+      new StructType,
+      caseSensitiveResolution)
+    told.remove()
+    if (keys.matchNothing) Array.empty
+    else
+      cached(
+        if (isFiltered) now.planInputPartitions() else planned.inputPartitions.toArray,
+        if (keys.isOnData) joined(keys) else 0)
+  }
 
-  private def cached(partitions: Array[InputPartition]): Array[InputPartition] = {
+  private def joined(keys: RuntimeFilters): Long = {
+    val planning = JoinedPartition.newPlanning()
+    lastJoined = Some(JoinedConditions(planning, keys.rowGroups, keys.rows))
+    planning
+  }
+
+  private def cached(
+      partitions: Array[InputPartition],
+      planning: Long): Array[InputPartition] = {
     val groups = partitions.map(one => ServedFiles.splits(shape.taskGroup(one)))
     val places = placement.map { rules =>
       val cluster = Cluster.of(context)
@@ -102,7 +153,7 @@ private[iceberg] final class CachedIcebergScan(
     }
     partitions.zip(groups).zipWithIndex.map {
       case ((one: InputPartition with HasPartitionKey, splits), index) if splits.nonEmpty =>
-        new CachedIcebergPartition(one, places.orNull, index)
+        new CachedIcebergPartition(one, places.orNull, index, planning)
       case ((other, _), _) => other
     }
   }
@@ -122,7 +173,8 @@ private[iceberg] final class CachedIcebergScan(
     new CachedIcebergReaderFactory(
       planned.batch.createReaderFactory(),
       // What a change rewrites is read with columns of Iceberg's own, and by Iceberg.
-      if (keepsLoaded) FlatReads.of(planned.session, readSchema(), filters) else None,
+      if (keepsLoaded) FlatReads.of(planned.session, readSchema(), filters, lastJoined)
+      else None,
       tableRules,
       keepsLoaded
     )

@@ -14,8 +14,8 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.util.SerializableConfiguration
 
-import io.oap.spark.filter.{RowFilter, SentFilters}
-import io.oap.spark.read.{ReadSettings, ScanConditions}
+import io.oap.spark.filter.RowFilter
+import io.oap.spark.read.{JoinedConditions, PlannedConditions, ReadSettings}
 import io.oap.spark.scan.FiltersAbove
 import io.oap.spark.vector.VectorType
 
@@ -25,24 +25,32 @@ import io.oap.spark.vector.VectorType
  *
  * @param filters by which row groups are ruled out
  * @param hadoopConf settings of Spark's reader
- * @param conditions what the query says about single rows
+ * @param conditions what the query and its join keys say about single rows
  */
 private[iceberg] final case class FlatReads(
     readSchema: StructType,
     filters: Array[Filter],
     hadoopConf: Broadcast[SerializableConfiguration],
     settings: ReadSettings,
-    conditions: ScanConditions)
+    conditions: PlannedConditions)
 
 private[iceberg] object FlatReads {
 
-  /** None where some column of the scan is not flat. */
+  /** Whether our own readers may read splits of a scan: all of its columns are flat. */
+  def arePossible(readSchema: StructType): Boolean =
+    readSchema.nonEmpty && readSchema.forall(f => VectorType.of(f.dataType).isDefined)
+
+  /**
+   * None where our own readers can read no split.
+   *
+   * @param joined the join keys of the last planning that had any
+   */
   def of(
       session: SparkSession,
       readSchema: StructType,
-      conditions: ScanFilters): Option[FlatReads] =
-    Option.when(readSchema.nonEmpty && readSchema.forall(f =>
-      VectorType.of(f.dataType).isDefined)) {
+      conditions: ScanFilters,
+      joined: Option[JoinedConditions]): Option[FlatReads] =
+    Option.when(arePossible(readSchema)) {
       val conf = session.sessionState.conf.clone()
       // Columns of a file are found by the names it has for their ids, which are exact.
       conf.setConf(SQLConf.CASE_SENSITIVE, true)
@@ -65,9 +73,7 @@ private[iceberg] object FlatReads {
           conditions.rowGroups,
           parquet.broadcastedConf,
           ReadSettings.of(conf, parquet.options),
-          ScanConditions(
-            Array.empty,
-            SentFilters.of(conditions.rows, session.sparkContext))
+          PlannedConditions.of(conditions.rows, joined, session.sparkContext)
         )
       }
     }

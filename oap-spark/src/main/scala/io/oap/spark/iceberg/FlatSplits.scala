@@ -60,7 +60,12 @@ private[iceberg] final class FlatSplits(
   def warm(split: FileScanTask): Boolean =
     mayRead(split) && columnsOf(split).exists { columns =>
       val chunks =
-        new ChunkWarming(contentOf(columns), reads.settings, conditions.runtime, cache, context)
+        new ChunkWarming(
+          contentOf(columns),
+          reads.settings,
+          onData(conditions.runtime, columns.data),
+          cache,
+          context)
       orNone(split) {
         chunks.warm(partOf(split, InternalRow.empty), fileOf(split, columns))
         true
@@ -112,7 +117,12 @@ private[iceberg] final class FlatSplits(
   private def readersOf(split: FileScanTask, columns: SplitColumns): SplitReaders =
     readersBySpec.getOrElseUpdate(
       split.spec.specId,
-      new SplitReaders(contentOf(columns), reads.settings, conditions, cache, context))
+      new SplitReaders(
+        contentOf(columns),
+        reads.settings,
+        conditions.copy(runtime = onData(conditions.runtime, columns.data)),
+        cache,
+        context))
 
   private def contentOf(columns: SplitColumns): SplitContent = SplitContent(
     columns.data,

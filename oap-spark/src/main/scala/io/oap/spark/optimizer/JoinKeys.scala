@@ -84,11 +84,8 @@ private[spark] final class JoinKeys(plan: LogicalPlan, conf: SQLConf)
 
   /** Whether a side is expected to have few rows beside those of a relation; true if unknown. */
   private def hasFewKeys(side: LogicalPlan, beside: LeafNode): Boolean =
-    !(side.collectLeaves() :+ beside).forall(isKnown) || {
-      val most = (expectedRows(beside) / JoinKeys.RowsOfAKey)
-        .max(JoinKeys.AlwaysFew).min(JoinKeys.MostExpectedRows)
-      expectedRows(side) <= most
-    }
+    !(side.collectLeaves() :+ beside).forall(isKnown) ||
+      JoinKeys.areFew(expectedRows(side), expectedRows(beside))
 
   private def isKnown(leaf: LogicalPlan): Boolean = leaf match {
     case _: DataSourceV2Relation => false
@@ -185,6 +182,10 @@ private[spark] object JoinKeys {
 
   /** So many keys cost a query nothing that can be told. */
   private val AlwaysFew = BigInt(8192)
+
+  /** Whether so many keys are few enough for the rows that a scan is expected to have. */
+  def areFew(keys: BigInt, rowsOfScan: => BigInt): Boolean =
+    keys <= AlwaysFew || keys <= (rowsOfScan / RowsOfAKey).min(MostExpectedRows)
 
   /** Whether this is a join, or has a condition that Spark turns into one. */
   def joins(node: LogicalPlan): Boolean = node match {

@@ -25,7 +25,7 @@ import org.apache.spark.sql.sources.{And, Filter, In, Not, Or}
 import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
 
 import io.oap.common.{FileIdentity, OapConfig}
-import io.oap.spark.filter.{RowFilter, SentFilters}
+import io.oap.spark.filter.RowFilter
 import io.oap.spark.internals.SparkInternals
 import io.oap.spark.placement.PlacementRules
 import io.oap.spark.read.{
@@ -34,7 +34,6 @@ import io.oap.spark.read.{
   JoinedConditions,
   JoinedPartition,
   PlannedConditions,
-  ScanConditions,
   ScanMetrics,
   WarmTasks
 }
@@ -213,16 +212,8 @@ final class CachedParquetScan(
 
   override private[spark] def inFiles(columns: PinnedColumns): PinnedColumns = columns
 
-  private def conditions: PlannedConditions = {
-    val own = ScanConditions(Array.empty, sent(staticRowFilters))
-    lastJoined.fold(PlannedConditions(own, 0, own)) {
-      case JoinedConditions(planning, groups, rows) =>
-        PlannedConditions(own, planning, ScanConditions(groups, sent(staticRowFilters ++ rows)))
-    }
-  }
-
-  private def sent(filters: Seq[RowFilter]): SentFilters =
-    SentFilters.of(RowFilter.needed(filters), sparkSession.sparkContext)
+  private def conditions: PlannedConditions =
+    PlannedConditions.of(staticRowFilters, lastJoined, sparkSession.sparkContext)
 
   /** None where columns are found by their ids: Parquet's filters find them by their names. */
   private def rowGroupFilters(filters: RuntimeFilters): Array[Filter] =

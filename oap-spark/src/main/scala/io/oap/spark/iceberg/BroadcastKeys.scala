@@ -1,0 +1,105 @@
+package io.oap.spark.iceberg
+
+import java.util.IdentityHashMap
+
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
+  Attribute,
+  DynamicPruningExpression,
+  Expression,
+  NamedExpression
+}
+import org.apache.spark.sql.catalyst.optimizer.BuildRight
+import org.apache.spark.sql.catalyst.plans.{Inner, LeftSemi}
+import org.apache.spark.sql.execution.{
+  FilterExec,
+  InSubqueryExec,
+  ProjectExec,
+  SparkPlan,
+  SubqueryBroadcastExec
+}
+import org.apache.spark.sql.execution.adaptive.BroadcastQueryStageExec
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
+
+/**
+ * The join keys that the scans of an adaptive plan may drop rows by: those of broadcasts that are
+ * there already when the plan is made again, as they are before a stage that joins with them begins.
+ * So nothing runs for them, and how many they are is known.
+ *
+ * A key goes down from its join to the scan through what gives a row for each row it gets, or none,
+ * whatever other rows there are: deterministic filters and projections, and rows of other broadcast
+ * joins. It passes no exchange. So the rows that leave the stage are the same, in the same order, and
+ * equal stages have equal keys.
+ *
+ * @param plan as Spark has made it
+ */
+private[iceberg] final class BroadcastKeys(plan: SparkPlan) {
+
+  /** Keys on their way down, with the columns that are compared with them. */
+  private type Keys = Seq[(Attribute, JoinedBroadcast)]
+
+  private val found = new IdentityHashMap[BatchScanExec, Keys]
+
+  pass(plan, Nil)
+
+  /** Gives what is known for a scan of the plan: columns of it, and keys of one broadcast for each. */
+  def of(scan: BatchScanExec): Seq[(Attribute, JoinedBroadcast)] = found.getOrDefault(scan, Nil)
+
+  private def pass(node: SparkPlan, keys: Keys): Unit = node match {
+    case scan: BatchScanExec =>
+      found.put(scan, keys.filter { case (column, _) => scan.outputSet.contains(column) }): Unit
+    case filter: FilterExec if filter.condition.deterministic => pass(filter.child, keys)
+    case project: ProjectExec if project.projectList.forall(_.deterministic) =>
+      pass(project.child, through(project.projectList, keys))
+    case join: BroadcastHashJoinExec if join.condition.forall(_.deterministic) =>
+      val (streamed, built) =
+        if (join.buildSide == BuildRight) (join.left, join.right) else (join.right, join.left)
+      pass(streamed, keys ++ ofJoin(join, built))
+      pass(built, Nil)
+    case other => other.children.foreach(pass(_, Nil))
+  }
+
+  private def through(projected: Seq[NamedExpression], keys: Keys): Keys = for {
+    (key, broadcast) <- keys
+    column <- projected.collectFirst {
+      case column: Attribute if column.exprId == key.exprId => column
+      case alias @ Alias(column: Attribute, _) if alias.exprId == key.exprId => column
+    }
+  } yield column -> broadcast
+
+  /** Keys of a join that gives nothing for a row without one. */
+  private def ofJoin(join: BroadcastHashJoinExec, built: SparkPlan): Keys =
+    (join.joinType, built) match {
+      case (Inner | LeftSemi, stage: BroadcastQueryStageExec) if stage.isMaterialized =>
+        val (streamed, keys) =
+          if (join.buildSide == BuildRight) (join.leftKeys, join.rightKeys)
+          else (join.rightKeys, join.leftKeys)
+        streamed.zipWithIndex.collect { case (column: Attribute, index) =>
+          column -> new JoinedBroadcast(stage, keys, index)
+        }
+      case _ => Nil
+    }
+}
+
+/**
+ * The keys of a broadcast that is there.
+ *
+ * @param keys all that the broadcast is joined by
+ * @param index of the one that this is about
+ */
+private[iceberg] final class JoinedBroadcast(
+    stage: BroadcastQueryStageExec,
+    keys: Seq[Expression],
+    index: Int) {
+
+  /** Rows of the broadcast; nothing where Spark has not counted them. */
+  def rows: Option[BigInt] = stage.getRuntimeStatistics.rowCount
+
+  /** The condition that a column has one of the keys, as Spark's dynamic pruning has it. */
+  def contain(column: Attribute): Expression = {
+    val id = NamedExpression.newExprId
+    val values = SubqueryBroadcastExec(s"joinkeys#${id.id}", Seq(index), keys, stage)
+    DynamicPruningExpression(InSubqueryExec(column, values, id))
+  }
+}
