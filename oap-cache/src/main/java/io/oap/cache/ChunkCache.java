@@ -59,6 +59,7 @@ public final class ChunkCache {
 
   public final TablePins kept;
   final QuotaEnforcer quotas;
+  final LeavingFiles leaving = new LeavingFiles();
   private final PinnedSet pinned;
 
   /** Is told what readers ask for; null where there is none. */
@@ -172,6 +173,7 @@ public final class ChunkCache {
       model.clear();
     }
     pool.clear();
+    leaving.clear();
     letGo(key -> true);
   }
 

@@ -14,6 +14,7 @@ import io.oap.cache.pool.PoolSnapshot;
 import io.oap.cache.pool.PoolStats;
 import io.oap.cache.quota.QuotaRule;
 import io.oap.cache.quota.TablePins;
+import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
 import io.oap.common.OapConfig;
 import java.util.BitSet;
@@ -198,6 +199,15 @@ public final class ColumnCache implements AutoCloseable {
       }
     }
     return dropped;
+  }
+
+  /**
+   * Has the chunks of some files leave before all others, once others need their room. Those that
+   * were kept for a pinned table are kept no more.
+   */
+  public void leaveFirst(Set<FileId> files) {
+    chunks.kept.release((ChunkKey key) -> files.contains(key.file()));
+    chunks.leaving.add(files);
   }
 
   /** Figures of the pool. */

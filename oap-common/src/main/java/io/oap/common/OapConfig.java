@@ -34,6 +34,16 @@ public final class OapConfig {
               + "reads as such. iceberg: tables of Iceberg, their data and delete files in Parquet. "
               + "delta: tables of Delta.");
 
+  public static final ConfigEntry<Boolean> CACHE_FOLLOW_TABLES =
+      bool(
+          "spark.oap.cache.followTables",
+          true,
+          Scope.SESSION,
+          "Whether the cache follows tables of Iceberg and Delta from snapshot to snapshot, as queries "
+              + "of this session find them: chunks of files that only former snapshots have leave a "
+              + "full pool first and are pinned no more, and new files of pinned tables are loaded "
+              + "in the background.");
+
   public static final ConfigEntry<List<String>> CACHE_TABLES_INCLUDE =
       tables(
           "spark.oap.cache.tables.include",
@@ -183,6 +193,7 @@ public final class OapConfig {
       List.of(
           CACHE_ENABLED,
           CACHE_FORMATS,
+          CACHE_FOLLOW_TABLES,
           CACHE_TABLES_INCLUDE,
           CACHE_TABLES_EXCLUDE,
           CACHE_TABLES_QUOTAS,

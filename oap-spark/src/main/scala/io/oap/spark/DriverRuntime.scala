@@ -5,6 +5,7 @@ import org.apache.spark.{SparkContext, SparkEnv}
 import io.oap.spark.directory.Cluster
 import io.oap.spark.internals.{PerSparkContext, SparkInternals, SparkUi}
 import io.oap.spark.scan.ScanHistory
+import io.oap.spark.sql.Warming
 import io.oap.spark.status.CacheMetrics
 import io.oap.spark.status.CacheStatus.orWithout
 import io.oap.spark.ui.CacheTab
@@ -19,6 +20,7 @@ private object DriverRuntime {
   private def begin(context: SparkContext): Cluster = {
     val cluster = Cluster.of(context)
     val status = cluster.status
+    cluster.followedTables.warm = Warming.newFiles
     context.addSparkListener(new ScanHistory(SparkInternals.post(context, _)))
     orWithout("tab")(SparkUi.attach(context, CacheTab.of(context, () => status.snapshot())))
     orWithout("metrics")(CacheMetrics.add(SparkEnv.get, () => status.totals))

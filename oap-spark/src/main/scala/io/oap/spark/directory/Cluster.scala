@@ -50,8 +50,8 @@ private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask:
 
   val directory = new Directory(MostDirectoryBytes)
   val load = new ExecutorOccupancy(() => System.nanoTime())
-  val removedFiles =
-    new RemovedFiles(request => peers.keys.foreach(executor => tell(executor, request)))
+  val removedFiles = new RemovedFiles(tellAll)
+  val followedTables = new FollowedTables(tellAll)
 
   private val peers = TrieMap.empty[String, SparkRpc.Peer]
 
@@ -107,6 +107,9 @@ private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask:
   /** Sends a request to an executor, if it can be reached, and does not wait. */
   def tell(executor: String, request: ExecutorRequest[_]): Unit =
     peers.get(executor).foreach(_.send(Wire.encode(request), TellTime.toMillis))
+
+  private def tellAll(request: ExecutorRequest[_]): Unit =
+    peers.keys.foreach(executor => tell(executor, request))
 
   /** Has all executors tell their figures, and takes them into the status. */
   def askFigures(): Seq[Answer[ExecutorReport]] = {

@@ -83,6 +83,14 @@ private[spark] final case class ForgetFiles(path: String, left: Array[Long])
 private[spark] final case class ReleaseRowGroups(files: Array[Long], positions: Array[Long])
     extends ExecutorRequest[Long]
 
+/**
+ * Tables have moved on, and only former snapshots have these files: their chunks leave first. The
+ * answer is how many of the files are known.
+ *
+ * @param paths the files, as they are called when they are read
+ */
+private[spark] final case class LeaveFirst(paths: Set[String]) extends ExecutorRequest[Int]
+
 /** Gives the pool another capacity. Opens the pool where the executor can be asked before a task. */
 private[spark] final case class Resize(bytes: Long) extends ExecutorRequest[Resized]
 

@@ -61,6 +61,7 @@ private[spark] object ExecutorService {
     case ForgetFiles(path, left) => forget(cache, path, left.toSet)
     case ReleaseRowGroups(files, positions) =>
       release(cache, files.zip(positions).groupMap(_._1)(_._2))
+    case LeaveFirst(paths) => leaveFirst(cache, paths)
     case Pin(paths, columns) => ExecutorCommands.pin(cache, paths, columns)
     case Unpin(paths, columns) => ExecutorCommands.unpin(cache, paths, columns)
     case Verify(part) => ExecutorCommands.verify(cache, part)
@@ -75,6 +76,12 @@ private[spark] object ExecutorService {
       .filter(entry => !left(entry.getValue.identity.placementKey))
       .mapToLong(entry => cache.drop(entry.getKey))
       .sum
+
+  private def leaveFirst(cache: ColumnCache, paths: Set[String]): Int = {
+    val files = cache.files.where(file => paths(file.identity.path)).keySet
+    cache.leaveFirst(files)
+    files.size
+  }
 
   private def release(cache: ColumnCache, positions: Map[Long, Array[Long]]): Long = {
     val rowGroups = new java.util.HashMap[FileId, BitSet]

@@ -12,7 +12,7 @@ import org.apache.spark.sql.types.StructType
  * @param placement says where they are read; nothing leaves that to Spark
  */
 private[filescan] final class CachedFileIndex(
-    private val meant: FileIndex,
+    private[filescan] val meant: FileIndex,
     placement: Option[FilePlacement])
     extends FileIndex {
 

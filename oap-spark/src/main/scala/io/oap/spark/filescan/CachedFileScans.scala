@@ -122,6 +122,9 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
     TablesRead.isRead(table, files.location, isWhole = false)
     val said =
       ScanCachePolicy.of(context, table, paths, files.options, choice, isPlaced = true)(refreshed)
+    Cluster.of(context).followedTables.isFound(
+      session,
+      FollowedDeltaTable.of(session, format, files.location, table, said.pinned))
     val policy = said.copy(pinned = said.pinned.map(DeltaFormat.inFiles(_, format)))
     val figures = new ReaderFigures
     context.register(figures)

@@ -5,7 +5,7 @@ import java.util.Locale
 import scala.util.control.NonFatal
 
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.execution.datasources.FileFormat
+import org.apache.spark.sql.execution.datasources.{FileFormat, FileIndex}
 import org.apache.spark.sql.types.StructType
 
 import io.oap.spark.table.PinnedColumns
@@ -46,6 +46,10 @@ private[spark] object DeltaFormat extends Logging {
         .map(field => field.name -> field.metadata.getString(PhysicalName))
         .toMap
     }
+
+  /** The version of a table that an index of Delta lists; nothing of another index. */
+  def version(format: FileFormat, files: FileIndex): Option[Long] =
+    asked(format)(Option.empty[Long])(Some(call(files, "version").asInstanceOf[Long]))
 
   private def call(on: AnyRef, method: String): AnyRef = on.getClass.getMethod(method).invoke(on)
 

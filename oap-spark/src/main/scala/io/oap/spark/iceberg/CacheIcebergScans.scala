@@ -13,6 +13,7 @@ import org.apache.spark.sql.execution.{ColumnarRule, FilterExec, SparkPlan}
 import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation}
 import org.apache.spark.sql.execution.python.{MapInArrowExec, MapInPandasExec}
 
+import io.oap.spark.directory.Cluster
 import io.oap.spark.scan.CachedParquetScan
 import io.oap.spark.table.{CachedFormats, ScanCachePolicy, TableSelector, TablesRead}
 
@@ -106,6 +107,9 @@ private[spark] object CacheIcebergScans extends Rule[SparkPlan] with Logging {
               folders.foreach(TablesRead.isRead(table.name, _))
               val said =
                 ScanCachePolicy.of(context, known, folders, options, selector, isPlaced)(identity)
+              Cluster.of(context).followedTables.isFound(
+                batch.session,
+                FollowedIcebergTable.of(table, said.pinned))
               Some(new CachedIcebergScan(
                 scan,
                 batch,

@@ -163,8 +163,12 @@ private[iceberg] final class CachedIcebergScan(
     val all = toBatch().planInputPartitions().toSeq
     val some = all.filter(_.isInstanceOf[CachedIcebergPartition])
     if (some.isEmpty && all.nonEmpty) None
-    else Some(WarmTasks(some, new WarmIcebergReaders(readers(), _), hadoop = None))
+    else Some(WarmTasks(some, new WarmIcebergReaders(readers(), _), hadoop = None, filesOf))
   }
+
+  private def filesOf(partition: InputPartition): Seq[String] =
+    ServedFiles.splits(shape.taskGroup(CachedIcebergPartition.original(partition)))
+      .map(_.file.location)
 
   override private[spark] def inFiles(columns: PinnedColumns): PinnedColumns =
     IcebergFiles.inFiles(planned.table, columns)

@@ -4,6 +4,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.spark.{SparkEnv, TaskContext, TaskKilledException}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
+import org.apache.spark.sql.execution.datasources.FilePartition
 
 import io.oap.cache.ColumnCache
 import io.oap.spark.executor.ExecutorCache
@@ -15,11 +16,26 @@ import io.oap.spark.executor.ExecutorCache
  * @param readers makes the readers; told whether a task that runs elsewhere than its chunks belong
  *     does nothing
  * @param hadoop how the files are opened; nothing where they are not read by Hadoop's file systems
+ * @param filesOf paths of the data files that a partition reads
  */
 private[spark] final case class WarmTasks(
     partitions: Seq[InputPartition],
     readers: Boolean => WarmReaderFactory,
-    hadoop: Option[HadoopFiles])
+    hadoop: Option[HadoopFiles],
+    filesOf: InputPartition => Seq[String] = WarmTasks.filesOf) {
+
+  /** Leaves the tasks that read one of these files. */
+  def reading(files: Set[String]): WarmTasks =
+    copy(partitions = partitions.filter(filesOf(_).exists(files)))
+}
+
+private[spark] object WarmTasks {
+
+  private def filesOf(partition: InputPartition): Seq[String] = partition match {
+    case some: FilePartition => some.files.toSeq.map(_.toPath.toString)
+    case _ => Nil
+  }
+}
 
 /** By which configuration and options of the reader a scan opens its files. */
 private[spark] final case class HadoopFiles(conf: Configuration, options: Map[String, String])

@@ -3,6 +3,7 @@ package io.oap.spark.sql
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{classic, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression
+import org.apache.spark.sql.catalyst.util.quoteIfNeeded
 import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.functions.col
@@ -10,14 +11,15 @@ import org.apache.spark.sql.types.{LongType, StringType}
 
 import io.oap.cache.WarmedChunks.Sum
 import io.oap.cache.stats.MissCause
+import io.oap.spark.directory.NewFiles
 import io.oap.spark.internals.SparkVersion
-import io.oap.spark.read.{Warmed, WarmReaderFactory}
+import io.oap.spark.read.{Warmed, WarmReaderFactory, WarmTasks}
 
 /**
  * Loads what a query would read into the pools in which later queries look for it: the scan is
  * planned as for the query, placement included, and its tasks load chunks instead of giving rows.
  */
-private object Warming {
+private[spark] object Warming {
 
   /** How often tasks that were sent where their chunks do not belong are sent again. */
   private val Patience = 2
@@ -54,14 +56,36 @@ private object Warming {
     run(session, table, query.asInstanceOf[classic.Dataset[_]].queryExecution)
   }
 
-  /** Warms what a query reads of the table of this name. */
-  def run(session: SparkSession, table: String, query: QueryExecution): Seq[Warmed] = {
+  /** Warms new files of a pinned table, in the columns that are pinned. */
+  def newFiles(pinned: NewFiles): Unit = {
+    val all = pinned.session.table(pinned.table)
+    val names = all.columns.filter(pinned.columns.contains).map(name => col(quoteIfNeeded(name)))
+    if (names.nonEmpty) {
+      val context = pinned.session.sparkContext
+      context.setJobDescription(s"Loads new files of the pinned table ${pinned.table}")
+      val query = all.select(names.toSeq: _*).asInstanceOf[classic.Dataset[_]].queryExecution
+      pinned.session.asInstanceOf[classic.SparkSession].withActive {
+        run(pinned.session, pinned.table, query, _.reading(pinned.files)): Unit
+      }
+    }
+  }
+
+  /**
+   * Warms what a query reads of the table of this name.
+   *
+   * @param some which tasks of each scan are run
+   */
+  def run(
+      session: SparkSession,
+      table: String,
+      query: QueryExecution,
+      some: WarmTasks => WarmTasks = identity): Seq[Warmed] = {
     val tables = FilePaths.tables(table, FileChecks.lookingAt(table)(query.analyzed))
     if (query.analyzed.exists(_.expressions.exists(SubqueryExpression.hasSubquery(_)))) {
       throw StatusException.invalidArgument("warm", "filter", "a condition without subqueries")
     }
     val all = PlannedScan.of(session, table, tables, query.executedPlan).map(
-      _.warmTasks().getOrElse(throw StatusException.notCached(table)))
+      _.warmTasks().fold(throw StatusException.notCached(table))(some))
     for (tasks <- all; opened <- tasks.hadoop) FileChecks.check(session, tasks.partitions, opened)
     val answers = FileChecks.lookingAt(table)(all.flatMap(tasks =>
       load(session, tasks.partitions, tasks.readers, Patience)))

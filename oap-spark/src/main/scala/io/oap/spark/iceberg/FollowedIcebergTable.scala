@@ -1,0 +1,85 @@
+package io.oap.spark.iceberg
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.iceberg.{ContentFile, Snapshot, Table => IcebergTable}
+import org.apache.spark.sql.catalyst.util.quoteIfNeeded
+
+import io.oap.spark.directory.{FileChanges, FollowedTable, TableState}
+import io.oap.spark.table.PinnedColumns
+
+/**
+ * A table of Iceberg, whose states are the snapshots of its main branch. Their order is when they
+ * became current: after a rollback that is not the order of the snapshots.
+ *
+ * @param pinned columns as queries name them
+ */
+private[iceberg] final class FollowedIcebergTable(
+    table: IcebergTable,
+    override val name: Option[String],
+    override val pinned: Option[PinnedColumns],
+    current: Snapshot)
+    extends FollowedTable {
+
+  override def key: String = table.location
+
+  override val state: TableState = TableState(
+    current.snapshotId,
+    table.history.asScala.lastOption.fold(current.timestampMillis)(_.timestampMillis))
+
+  /** Nothing where the table did not come to its state from that one, or in too many steps. */
+  override def changesSince(former: TableState): FileChanges = {
+    val steps = Iterator.iterate(current)(parentOf).takeWhile(one =>
+      one != null && one.snapshotId != former.id).take(FollowedTable.MostSteps + 1).toSeq
+    val last = steps.lastOption.flatMap(one => Option(one.parentId))
+    if (steps.size > FollowedTable.MostSteps || !last.exists(_.longValue == former.id))
+      FileChanges(Set.empty, Set.empty)
+    else {
+      val gone = steps.flatMap(one =>
+        few(one, "deleted-data-files", "removedDataFiles") ++
+          few(one, "removed-delete-files", "removedDeleteFiles")).toSet
+      val added =
+        if (pinned.isEmpty) Set.empty[String]
+        else steps.flatMap(few(_, "added-data-files", "addedDataFiles")).toSet
+      FileChanges(gone, added -- gone)
+    }
+  }
+
+  private def parentOf(one: Snapshot): Snapshot =
+    if (one.parentId == null) null else table.snapshot(one.parentId)
+
+  /**
+   * Paths of such files of a step; none where its summary says that there are none, or too many.
+   *
+   * @param kind as a method of Iceberg's `SnapshotChanges` is called, which is not in its API module
+   */
+  private def few(step: Snapshot, count: String, kind: String): Seq[String] =
+    step.summary.asScala.get(count).map(_.toLong) match {
+      case Some(some) if some > 0 && some <= FollowedTable.MostFiles =>
+        val changes = Class.forName(
+          "org.apache.iceberg.SnapshotChanges",
+          true,
+          table.getClass.getClassLoader)
+        val builder = changes.getMethod("builderFor", classOf[IcebergTable]).invoke(null, table)
+        builder.getClass.getMethod("snapshot", classOf[Snapshot]).invoke(builder, step)
+        val built = builder.getClass.getMethod("build").invoke(builder)
+        val files = changes.getMethod(kind).invoke(built)
+        files.asInstanceOf[java.lang.Iterable[ContentFile[_]]].asScala.iterator
+          .map(_.location).toSeq
+      case _ => Nil
+    }
+}
+
+private[iceberg] object FollowedIcebergTable {
+
+  /** A table as a query has found it; nothing where it has no snapshot yet. */
+  def of(
+      table: org.apache.spark.sql.connector.catalog.Table,
+      pinned: Option[PinnedColumns]): Option[FollowedTable] = {
+    val iceberg = IcebergTables.ofIceberg(table).asInstanceOf[IcebergTable]
+    // A table that is only a path has no name that a catalog knows.
+    val name = Some(table.name).filterNot(_.contains("/"))
+      .map(_.split('.').map(quoteIfNeeded).mkString("."))
+    Option(iceberg.currentSnapshot).map(new FollowedIcebergTable(iceberg, name, pinned, _))
+  }
+}
