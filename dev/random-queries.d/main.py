@@ -1,6 +1,8 @@
 """Random SQL over random tables: Spark alone, then with the cache cold, while chunks are promoted, warm
 and in a pool that is far too small, two queries at a time. Rows are compared as bytes; whole tables also
-with what pyarrow reads of their files.
+with what pyarrow reads of their files. Tables of Iceberg and Delta are changed between the queries: DELETE,
+UPDATE, MERGE, INSERT, compaction, columns that come, go and are renamed. Queries of former versions have
+to give what they gave then, and commits with the cache leave the rows that they leave without it.
 
 A star is two fact tables and three dimensions; star N is made by the seed N, and so are its queries.
 A campaign can be cut into pieces: each says at its end how many queries and runs it had, and with which
@@ -18,10 +20,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "dev" / "lib"))
 
+import forms
 import spark_job
 from arguments import number, pair
 
 POOL_BYTES = 256 << 20
+FORMS = ("parquet", "iceberg", "delta")
+OURS = "io.oap.spark.OapExtensions"
 
 # Tables are tiny, so that what Spark does around them is most of the work. None of this is about what is read.
 LEAN = (
@@ -63,6 +68,8 @@ def parser():
     add("--queries", type=number(1, 10000000), metavar="N",
         help="end after so many queries, each of which runs five times")
     add("--seed", type=number(0, 999999999), metavar="N", help="of the first star (default: any)")
+    add("--form", choices=FORMS, default="parquet",
+        help="what tables are kept as (default parquet); those of Iceberg and Delta change between queries")
     add("--queries-per-star", type=number(1, 10000), default=150, metavar="N",
         help="queries over the same tables (default 150)")
     add("--conf", action="append", default=[], type=pair, metavar="KEY=VALUE",
@@ -77,6 +84,7 @@ def job(asked, work):
         "queries": asked.queries or 0,
         "seed": random.randrange(1000000) if asked.seed is None else asked.seed,
         "perStar": asked.queries_per_star,
+        "form": asked.form,
         "work": str(work),
         "failures": str(ROOT / ".cache" / "random-queries"),
         "judge": [os.environ["OAP_JUDGE_PYTHON"], "-B", str(ROOT / "dev/random-queries.d/judge.py")],
@@ -100,11 +108,31 @@ def memory_folder(work):
     return shared / work.name if os.access(shared, os.W_OK) else work / "local"
 
 
+def of_form(form, work):
+    """What the libraries of a form are told."""
+    if form == "iceberg":
+        theirs = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+        return [
+            f"spark.sql.extensions={theirs},{OURS}",
+            "spark.sql.catalog.lake=org.apache.iceberg.spark.SparkCatalog",
+            "spark.sql.catalog.lake.type=hadoop",
+            f"spark.sql.catalog.lake.warehouse={work}",
+        ]
+    if form == "delta":
+        return [
+            f"spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension,{OURS}",
+            "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog",
+            # Fifty by default, for logs of a few commits.
+            "spark.databricks.delta.snapshotPartitions=1",
+        ]
+    return [f"spark.sql.extensions={OURS}"]
+
+
 def configuration(asked, work):
     return [
         "spark.master=local[2]",
         "spark.ui.enabled=false",
-        "spark.sql.extensions=io.oap.spark.OapExtensions",
+        *of_form(asked.form, work),
         f"spark.oap.pool.size={POOL_BYTES}",
         f"spark.sql.warehouse.dir={work / 'warehouse'}",
         f"spark.local.dir={memory_folder(work)}",
@@ -126,7 +154,7 @@ def main():
     asked = parser().parse_args(words)
     work = ROOT / ".cache" / f"random-queries-{os.getpid()}"
     work.mkdir(parents=True)
-    jars = (os.environ["OAP_JAR"], os.environ["OAP_TPCDS_JAR"])
+    jars = (os.environ["OAP_JAR"], *forms.jars(asked.form), os.environ["OAP_TPCDS_JAR"])
     told = job(asked, work)
     line = spark_job.words(
         Path(os.environ["SPARK_HOME"]), ROOT, jars, "random.RandomQueries", told,

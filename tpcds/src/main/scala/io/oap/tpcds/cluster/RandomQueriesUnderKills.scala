@@ -51,7 +51,7 @@ final class RandomQueriesUnderKills(options: ClusterOptions) extends ClusterMeas
     while (tally.queriesDone < options.randomQueries) {
       val stars = workers.all.indices.map { i =>
         val seed = options.seed + number * workers.all.size + i
-        val folder = work.resolve(s"star-$seed")
+        val folder = work.resolve(Star.name(seed))
         val star = new Star(seed, folder.toString)
         new StarRun(
           star,

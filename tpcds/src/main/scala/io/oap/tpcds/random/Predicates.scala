@@ -5,7 +5,11 @@ package io.oap.tpcds.random
  *
  * @param use is told each kind of SQL that is written
  */
-final class Predicates(choices: Choices, star: Star, names: Names, use: String => Unit) {
+final class Predicates(
+    choices: Choices,
+    tables: Seq[StarTable],
+    names: Names,
+    use: String => Unit) {
 
   /** Empty, or WHERE and a condition; in inner queries seldom, or nothing is left for the outer ones. */
   def where(refs: Seq[Ref], mayNest: Boolean, isInner: Boolean = true): String =
@@ -75,16 +79,20 @@ final class Predicates(choices: Choices, star: Star, names: Names, use: String =
     s"$r RLIKE '[0-4]$$'"
   )
 
+  /** Each column with this meaning, with its table. */
+  private def columnsOf(domain: Domain): Seq[(StarTable, StarColumn)] =
+    for (table <- tables; column <- table.all if column.domain == domain) yield table -> column
+
   /** None where no column joins to any table. */
   private def subquery(refs: Seq[Ref]): Option[String] = {
     val keys = refs.filter(ref => ref.domain.isKey && ref.domain.name != "row")
     if (keys.isEmpty) None
     else {
       val key = choices.oneOf(keys: _*)
-      val targets = star.columnsOf(key.domain).filter { case (table, _) => !table.isFact }
+      val targets = columnsOf(key.domain).filter { case (table, _) => !table.isFact }
       // Of a fact table only where the condition can be hashed.
       val (table, column) =
-        if (targets.isEmpty || choices.chance(20)) choices.oneOf(star.columnsOf(key.domain): _*)
+        if (targets.isEmpty || choices.chance(20)) choices.oneOf(columnsOf(key.domain): _*)
         else choices.oneOf(targets: _*)
       val inner = names.table(table)
       val other = Ref(s"${inner.alias}.${column.name}", column.kind, column.domain, column.numbers)

@@ -3,16 +3,39 @@ package io.oap.tpcds.random
 import scala.collection.mutable
 
 /**
- * A random query of a star, as SQL. Whatever the order of rows and however they are divided among
+ * A random query of a star.
+ *
+ * @param kinds the kinds of SQL that it has
+ * @param settings what its session is told for it
+ */
+final case class Query(sql: String, kinds: Set[String], settings: Seq[(String, String)]) {
+
+  /** Returns this query of tables as they were at these versions. */
+  def at(versions: Map[String, String]): Query = copy(sql =
+    Query.Named.replaceAllIn(sql, m => s"${m.group(1)} VERSION AS OF ${versions(m.group(1))} AS"))
+}
+
+object Query {
+  private val Named = """\b((?:fact|dim)_\w) AS\b""".r
+
+  /** The query of a seed over these tables: facts first. */
+  def of(seed: Long, tables: Seq[StarTable], form: Form = Form.Parquet): Query = {
+    val choices = new Choices(seed)
+    val writer = new QueryWriter(choices, tables)
+    Query(writer.sql, writer.kinds, SessionSettings.of(choices) ++ form.settings(choices))
+  }
+}
+
+/**
+ * Writes a query. Whatever the order of rows and however they are divided among
  * tasks, there is one right result: LIMIT comes after a sort by all columns, sums of floating point
  * numbers do not occur, and strings that are equal but of other bytes are made the same before one
  * of them has to be chosen.
  */
-final class Query(seed: Long, star: Star) {
-  private val choices = new Choices(seed)
+private final class QueryWriter(choices: Choices, tables: Seq[StarTable]) {
   private val used = mutable.LinkedHashSet.empty[String]
   private val names = new Names
-  private val predicates = new Predicates(choices, star, names, used.add(_))
+  private val predicates = new Predicates(choices, tables, names, used.add(_))
   private val expressions = new Expressions(choices, used.add(_))
 
   val sql: String = choices.below(10) match {
@@ -25,9 +48,6 @@ final class Query(seed: Long, star: Star) {
 
   /** The kinds of SQL that it has. */
   val kinds: Set[String] = used.toSet
-
-  /** The settings that its session has for it. */
-  val settings: Seq[(String, String)] = SessionSettings.of(choices)
 
   private def limited(block: Block): String = {
     used += "LIMIT with a full order"
@@ -189,8 +209,8 @@ final class Query(seed: Long, star: Star) {
   }
 
   private def table(): From =
-    if (choices.chance(70)) names.table(choices.oneOf(star.tables.take(2): _*)).from
-    else names.table(choices.oneOf(star.tables.drop(2): _*)).from
+    if (choices.chance(70)) names.table(choices.oneOf(tables.take(2): _*)).from
+    else names.table(choices.oneOf(tables.drop(2): _*)).from
 
   /** None when they have nothing in common and are too large to be joined without. */
   private def join(left: From, right: From): Option[From] = {
@@ -198,18 +218,18 @@ final class Query(seed: Long, star: Star) {
       l <- left.refs if l.domain.isKey
       r <- right.refs if r.domain == l.domain
     } yield (l, r, left.rows * right.rows / math.max(l.numbers, r.numbers))
-    val few = pairs.filter(_._3 < Query.MostRows)
+    val few = pairs.filter(_._3 < QueryWriter.MostRows)
     if (few.nonEmpty) Some(new Joins(choices, predicates, used.add(_)).keyed(
       left,
       right,
       choices.oneOf(few: _*)))
-    else if (left.rows * right.rows < Query.MostPairs)
+    else if (left.rows * right.rows < QueryWriter.MostPairs)
       Some(new Joins(choices, predicates, used.add(_)).crossed(left, right))
     else None
   }
 }
 
-private object Query {
+private object QueryWriter {
   private val MostRows = 30000
   private val MostPairs = 100000
 }

@@ -10,6 +10,7 @@ import io.oap.tpcds.scale.Job
  * @param queries after which no more begin; 0: until the time is over
  * @param seed of the first star
  * @param perStar queries of each star
+ * @param form of the tables, see [[Form]]
  * @param work folder for stars, which are thrown away
  * @param failures folder for what reproduces failures
  * @param judge command line that compares rows with files: it gets the folder of what was dumped
@@ -20,6 +21,7 @@ final case class RandomRequest(
     queries: Long,
     seed: Long,
     perStar: Int,
+    form: String,
     work: String,
     failures: String,
     judge: Seq[String],

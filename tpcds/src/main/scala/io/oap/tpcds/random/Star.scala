@@ -44,17 +44,17 @@ final case class StarTable(
  * Two fact tables and three dimensions in a database of their own, as SQL: types, values, partitions
  * and the settings that files are written with are random.
  *
- * @param folder where the database lies
+ * @param folder where the database lies, which its catalog may know by itself
  */
-final class Star(val seed: Long, folder: String) {
+final class Star(val seed: Long, folder: String, val form: Form = Form.Parquet) {
   private val choices = new Choices(seed)
-  val database: String = s"star_$seed"
+  val database: String = form.database(Star.name(seed))
 
   private val dimensionRows = Seq("x", "y", "z").map(_ -> choices.between(30, 250))
 
   /** Fact tables are partitioned by keys of the first dimension. */
   private val keys = dimensionRows.zipWithIndex.map { case ((name, rows), i) =>
-    (Domain(name, rows), if (i == 0) Kinds.partitionKey(choices) else Kinds.key(choices))
+    (Domain(name, rows), kind(if (i == 0) Kinds.partitionKey else Kinds.key))
   }
   private val rowDomain = Domain("row", 5000)
   private val sharedDomain = Domain("shared", 200)
@@ -65,9 +65,11 @@ final class Star(val seed: Long, folder: String) {
         dimension(name, rows, domain, kind)
       }
 
-  /** Each column with this meaning, with its table. */
-  def columnsOf(domain: Domain): Seq[(StarTable, StarColumn)] =
-    for (table <- tables; column <- table.all if column.domain == domain) yield table -> column
+  private val properties: Map[String, Seq[(String, String)]] =
+    tables.map(_.name -> form.properties(choices)).toMap
+
+  /** Whether columns of a table can be renamed and dropped. */
+  def letsColumnsGo(table: String): Boolean = form.letsColumnsGo(properties(table))
 
   private def fact(name: String): StarTable = {
     val rows = choices.between(2500, 6000)
@@ -113,13 +115,13 @@ final class Star(val seed: Long, folder: String) {
   }
 
   private def column(name: String, rows: Int): StarColumn = {
-    val kind = Kinds.any(choices)
+    val kind = this.kind(Kinds.any)
     val numbers = choices.oneOf(1, 5, 30, 300, 5000)
     StarColumn(name, kind, Domain.None, nulls(anyShare, kind.value(number(rows, numbers))), numbers)
   }
 
   private def added(name: String, rows: Int): StarColumn = {
-    val kind = Kinds.flat(choices)
+    val kind = this.kind(Kinds.flat)
     // Spark's vectorized reader fails on defaults of these types.
     val hasNone = kind.family match {
       case Family.Binary => true
@@ -127,7 +129,9 @@ final class Star(val seed: Long, folder: String) {
       case _ => false
     }
     val default =
-      if (!hasNone && choices.chance(85)) kind.value(choices.below(9).toString) else "NULL"
+      if (!hasNone && choices.chance(85) && form == Form.Parquet)
+        kind.value(choices.below(9).toString)
+      else "NULL"
     StarColumn(
       name,
       kind,
@@ -138,13 +142,17 @@ final class Star(val seed: Long, folder: String) {
   }
 
   private def anyPartition(name: String): StarColumn =
-    partition(name, Kinds.partition(choices), Domain.None)
+    partition(name, kind(Kinds.partition), Domain.None)
 
   private def partition(name: String, kind: Kind, domain: Domain): StarColumn = {
     val numbers = choices.between(2, 3)
     val value = nulls(choices.oneOf(0, 10), kind.value(s"pmod(id div 50, $numbers)"))
     StarColumn(name, kind, domain, value, numbers)
   }
+
+  /** The first type so drawn that the form has. */
+  private def kind(draw: Choices => Kind): Kind =
+    Iterator.continually(draw(choices)).find(form.takes).get
 
   private def anyShare: Int = choices.oneOf(0, 0, 0, 2, 2, 30, 30, 97)
 
@@ -160,7 +168,7 @@ final class Star(val seed: Long, folder: String) {
   /** What makes the database, statement by statement. */
   val statements: Seq[String] =
     Seq(
-      s"CREATE DATABASE $database LOCATION '$folder'",
+      s"CREATE DATABASE $database${form.location(folder)}",
       s"USE $database",
       "SET spark.sql.session.timeZone=UTC",
       "SET spark.sql.ansi.enabled=false",
@@ -174,12 +182,21 @@ final class Star(val seed: Long, folder: String) {
       else table.partitions.map(_.name).mkString(" PARTITIONED BY (", ", ", ")")
     val declared = (first ++ table.partitions).map(c => s"${c.name} ${c.kind.sql}").mkString(", ")
     val middle = table.rows / 2
-    val more = later.map(c => s"${c.name} ${c.kind.sql} DEFAULT ${c.default.get}").mkString(", ")
-    Seq(s"CREATE TABLE ${table.name} ($declared) USING parquet$by") ++
+    val more = later.map { c =>
+      s"${c.name} ${c.kind.sql}${if (form == Form.Parquet) s" DEFAULT ${c.default.get}" else ""}"
+    }.mkString(", ")
+    Seq(s"CREATE TABLE ${table.name} ($declared) USING ${form.word}$by${said(table)}") ++
       insert(table, first ++ table.partitions, 0, middle) ++
       (if (later.isEmpty) Nil else Seq(s"ALTER TABLE ${table.name} ADD COLUMNS ($more)")) ++
       insert(table, table.all, middle, table.rows) ++
-      (if (choices.chance(30)) Seq(s"ANALYZE TABLE ${table.name} COMPUTE STATISTICS") else Nil)
+      (if (choices.chance(30) && form == Form.Parquet)
+         Seq(s"ANALYZE TABLE ${table.name} COMPUTE STATISTICS")
+       else Nil)
+  }
+
+  private def said(table: StarTable): String = {
+    val pairs = properties(table.name).map { case (key, value) => s"'$key' = '$value'" }
+    if (pairs.isEmpty) "" else pairs.mkString(" TBLPROPERTIES (", ", ", ")")
   }
 
   private def insert(
@@ -210,4 +227,10 @@ final class Star(val seed: Long, folder: String) {
       choices.oneOf("INT96", "TIMESTAMP_MICROS", "TIMESTAMP_MILLIS"),
     "spark.sql.parquet.writeLegacyFormat" -> choices.chance(15).toString
   )
+}
+
+object Star {
+
+  /** What its database and its folder are called. */
+  def name(seed: Long): String = s"star_$seed"
 }

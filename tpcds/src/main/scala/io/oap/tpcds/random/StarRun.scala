@@ -2,10 +2,13 @@ package io.oap.tpcds.random
 
 import java.nio.file.{Files, Path}
 
+import scala.collection.mutable.ArrayBuffer
+
 import io.oap.tpcds.DataFolder
 
 /**
- * A star and its queries: made, run, judged and thrown away.
+ * A star and its queries: made, run, judged and thrown away. Where its tables keep their versions,
+ * there are commits between queries.
  *
  * @param failures folder for what reproduces failures
  * @param overrides settings that go before those of the queries
@@ -17,21 +20,43 @@ final class StarRun(
     tally: Tally,
     overrides: Seq[(String, String)] = Nil) {
   private val location = folder.toUri.toString.stripSuffix("/")
-  private var checked = Vector.empty[(Query, Outcome)]
+  private val checked = ArrayBuffer.empty[(Query, Outcome)]
+  private val made = ArrayBuffer.from(star.statements)
+  private lazy val changes = new StarChanges(star, tally, made += _)
 
-  /** All queries that ran alone, with what they gave. */
-  def queries: Seq[(Query, Outcome)] = checked
+  /**
+   * All queries that ran alone, with what they gave. Of tables that have changed since they are
+   * queries of former versions.
+   */
+  def queries: Seq[(Query, Outcome)] = checked.toSeq
 
   def seed: Long = star.seed
 
-  def make(worker: Worker): Unit = worker.make(star)
+  def make(worker: Worker): Unit = {
+    worker.make(star)
+    if (star.form.hasVersions) changes.begin(worker)
+  }
 
   /** Runs a query alone, cold, promoted and warm. */
   def run(worker: Worker, number: Int): Unit = {
+    if (star.form.hasVersions) beforeQuery(worker, number)
     val (query, expected) = alone(worker, number)
-    checked :+= query -> expected
+    checked += (if (star.form.hasVersions) query.at(changes.versions) else query) -> expected
     worker.clear(location)
     StarRun.Runs.foreach(check(worker, query, expected, _))
+  }
+
+  /** At times commits; at times asks for what a former version gave. */
+  private def beforeQuery(worker: Worker, number: Int): Unit = {
+    val choices = new Choices(star.seed * 31 + number)
+    if (number > 0 && choices.chance(StarRun.CommitPercent)) {
+      changes.commit(worker).foreach(said =>
+        fail(Query(s"SELECT * FROM ${said._1}", Set.empty, Nil), "commit", said._2))
+      if (choices.chance(StarRun.FormerPercent)) {
+        val (query, expected) = choices.oneOf(queries: _*)
+        check(worker, query, expected, "former")
+      }
+    }
   }
 
   /** Runs a query alone and, with what the pools hold by then, twice with the cache. */
@@ -41,7 +66,8 @@ final class StarRun(
   }
 
   private def alone(worker: Worker, number: Int): (Query, Outcome) = {
-    val query = new Query(star.seed * 1000003 + number, star)
+    val tables = if (star.form.hasVersions) changes.tables else star.tables
+    val query = Query.of(star.seed * 1000003 + number, tables, star.form)
     val outcome = worker.run(query, isAlone = true, overrides).outcome
     tally.query(query, outcome)
     query -> outcome
@@ -81,7 +107,7 @@ final class StarRun(
   private def fail(query: Query, run: String, difference: String): Unit = {
     val file = failures.resolve(s"star-${star.seed}-${tally.failures}-$run.sql")
     val settings = (query.settings ++ overrides).map { case (key, value) => s"SET `$key`=$value" }
-    val script = star.statements ++ settings :+ query.sql
+    val script = made.toSeq ++ settings :+ query.sql
     Files.createDirectories(failures)
     Files.writeString(
       file,
@@ -91,7 +117,10 @@ final class StarRun(
 
   /** Takes all of it away. */
   def drop(worker: Worker): Unit = {
-    worker.execute(Seq("USE default", s"DROP DATABASE ${star.database} CASCADE"))
+    val tables = star.tables.map(table => s"DROP TABLE IF EXISTS ${star.database}.${table.name}")
+    worker.execute(tables ++ Seq(
+      "USE spark_catalog.default",
+      s"DROP DATABASE IF EXISTS ${star.database}"))
     DataFolder.delete(folder)
   }
 }
@@ -100,4 +129,7 @@ private object StarRun {
 
   /** The second run finds encoded chunks in the pool and makes vector chunks of them. */
   val Runs: Seq[String] = Seq("cold", "promoted", "warm")
+
+  private val CommitPercent = 25
+  private val FormerPercent = 40
 }

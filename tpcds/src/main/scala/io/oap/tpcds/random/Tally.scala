@@ -9,8 +9,12 @@ import com.sun.management.OperatingSystemMXBean
 
 import io.oap.tpcds.result.TextTable
 
-/** Counts what was run and what it came to. For several threads. */
-final class Tally {
+/**
+ * Counts what was run and what it came to. For several threads.
+ *
+ * @param say is told each failure when it is found
+ */
+final class Tally(say: String => Unit = _ => ()) {
   private var queries = 0L
   private var runs = 0L
   private var inError = 0L
@@ -22,6 +26,7 @@ final class Tally {
   private var vectorChunks = 0L
   private val byRun = mutable.Map.empty[String, Map[String, Long]]
   private val byKind = mutable.Map.empty[String, Tally.OfKind]
+  private val commits = mutable.Map.empty[String, Long]
   private val judged = mutable.Map.empty[String, Long]
   private val errors = mutable.Map.empty[String, Long]
   private val examples = mutable.Map.empty[String, String]
@@ -62,6 +67,9 @@ final class Tally {
 
   private def of(kind: String): Tally.OfKind = byKind.getOrElseUpdate(kind, new Tally.OfKind)
 
+  /** A change of a table. */
+  def commit(kind: String): Unit = synchronized(commits(kind) = commits.getOrElse(kind, 0L) + 1)
+
   /** A difference that was Spark alone's fault: with this setting it gives what the cache gave. */
   def judge(setting: String): Unit = synchronized {
     judged(setting) = judged.getOrElse(setting, 0L) + 1
@@ -74,7 +82,10 @@ final class Tally {
       s"${this.vectorChunks} vector chunks at the end of stars, $evictions chunks evicted")
   }
 
-  def fail(failed: Failed): Unit = synchronized(found += failed)
+  def fail(failed: Failed): Unit = synchronized {
+    found += failed
+    say(failed.toString)
+  }
 
   def failures: Int = synchronized(found.size)
 
@@ -103,7 +114,9 @@ final class Tally {
       s"$empty queries give no row; $inError fail alone; $spared runs with the cache gave rows " +
         "where a value's error was alone"
     )
-    (lines ++ pools ++ counted(errors, "fail alone") ++ examples.values ++
+    (lines ++ pools ++ counted(commits, "commits") ++ counted(
+      errors,
+      "fail alone") ++ examples.values ++
       counted(judged, "differences in which Spark alone was wrong but for") ++
       found.map(_.toString)).mkString("\n")
   }

@@ -5,6 +5,7 @@ import java.time.Instant
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 import io.oap.spark.CacheControl
 import io.oap.tpcds.ScanMetrics
@@ -29,7 +30,26 @@ final class Worker(session: SparkSession) extends AdaptiveSparkPlanHelper {
     execute(star.statements)
   }
 
-  def use(star: Star): Unit = session.catalog.setCurrentDatabase(star.database)
+  def use(star: Star): Unit = execute(Seq(s"USE ${star.database}"))
+
+  /** Tells the session how tables are read for the commits that follow, which no error of a value may end. */
+  def forCommits(settings: Seq[(String, String)]): Unit = {
+    (settings ++ SessionSettings.Safe).foreach { case (key, value) => session.conf.set(key, value) }
+    session.conf.set("spark.sql.ansi.enabled", false)
+  }
+
+  /** Changes a table. */
+  def commit(statement: String, isAlone: Boolean): Unit = {
+    session.conf.set("spark.oap.cache.enabled", !isAlone)
+    execute(Seq(statement))
+  }
+
+  /** What a query comes to alone. */
+  def rows(sql: String): Outcome = {
+    session.conf.set("spark.oap.cache.enabled", false)
+    session.conf.set("spark.sql.datetime.java8API.enabled", true)
+    Outcome.of(session.sql(sql))._1
+  }
 
   /** Schema and rows of a query through the cache, with settings under which Spark reads rightly. */
   def table(sql: String): (String, Seq[String]) = {
@@ -70,6 +90,7 @@ final class Worker(session: SparkSession) extends AdaptiveSparkPlanHelper {
     val scans = plan.map(ScanMetrics.of)
     val uncached = plan.fold(0)(collectWithSubqueries(_) {
       case scan: FileSourceScanExec if CacheControl.figures(scan).isEmpty => scan
+      case scan: BatchScanExec if !scan.metrics.contains(ScanMetrics.Names.head) => scan
     }.size)
     Ran(outcome, scans.getOrElse(Map.empty), uncached)
   }

@@ -24,14 +24,21 @@ final class Workers(spark: SparkSession, tally: Tally, say: String => Unit) exte
   /** How long they have been there. */
   def age: Duration = Duration.between(begun, Instant.now())
 
-  /** Gives each worker one of these, and waits until all are done. */
+  /** Gives each worker one of these, and waits until all are done, or one has failed. */
   def each[T](of: Seq[T])(body: (Worker, T) => Unit): Unit = {
-    val running = all.zip(of).map { case (worker, one) => Future(body(worker, one)) }
-    while (!running.forall(_.isCompleted)) {
+    val running = all.zip(of).map { case (worker, one) =>
+      // An error that is fatal to a thread, such as a class that is missing, would leave its Future open.
+      Future(
+        try body(worker, one)
+        catch {
+          case e: Error => throw new IllegalStateException(s"${worker.now._1}: $e", e)
+        })
+    }
+    while (!running.forall(_.isCompleted) && !running.exists(_.value.exists(_.isFailure))) {
       Thread.sleep(200)
       tell()
     }
-    running.foreach(Await.result(_, 0.seconds))
+    running.filter(_.isCompleted).foreach(Await.result(_, 0.seconds))
   }
 
   /** Lets what is no run of a query fail alone. */

@@ -12,7 +12,7 @@ class RandomStarSuite extends AnyFunSuite {
   test("a seed makes the same star and the same queries") {
     assert(star(7).statements === star(7).statements)
     assert(star(7).statements !== star(8).statements)
-    val queries = Seq.fill(2)((0 until 50).map(new Query(_, star(7))))
+    val queries = Seq.fill(2)((0 until 50).map(Query.of(_, star(7).tables)))
     assert(queries.head.map(_.sql) === queries.last.map(_.sql))
     assert(queries.head.map(_.settings) === queries.last.map(_.settings))
     assert(queries.head.map(_.sql).distinct.size > 40)
@@ -20,7 +20,7 @@ class RandomStarSuite extends AnyFunSuite {
 
   test("every query is SQL, and every kind of it is written") {
     val queries = for (seed <- 1 to 20; number <- 0 until 60) yield {
-      new Query(seed * 1000 + number, star(seed))
+      Query.of(seed * 1000 + number, star(seed).tables)
     }
     queries.foreach(query => withClue(query.sql)(CatalystSqlParser.parsePlan(query.sql)))
     val wanted = Set(
@@ -54,6 +54,43 @@ class RandomStarSuite extends AnyFunSuite {
       "HAVING"
     )
     assert(wanted -- queries.flatMap(_.kinds) === Set.empty)
+  }
+
+  test("commits are SQL of the columns that there are, and every kind of them is made") {
+    val kinds = for (form <- Seq(Form.Iceberg, Form.Delta); seed <- 1L to 8L) yield {
+      val commits = new Commits(new Star(seed, "/stars", form))
+      val made = Seq.fill(60) {
+        val commit = commits.next()
+        commit.statements.filterNot(isOfTheLibrary).foreach(statement =>
+          withClue(statement)(CatalystSqlParser.parsePlan(statement)))
+        commits.tables.foreach(table =>
+          assert(table.all.map(_.name).distinct === table.all.map(_.name)))
+        commit
+      }
+      val again = new Commits(new Star(seed, "/stars", form))
+      assert(Seq.fill(60)(again.next()) === made)
+      made.map(_.kind)
+    }
+    val wanted = Set("DELETE", "UPDATE", "MERGE", "INSERT", "compaction") ++
+      Set("ADD", "RENAME", "DROP").map(_ + " COLUMN") + "ALTER COLUMN TYPE" + "ADD PARTITION FIELD"
+    assert(kinds.flatten.toSet === wanted)
+  }
+
+  // Spark's own parser knows none of them.
+  private def isOfTheLibrary(statement: String) =
+    Seq("OPTIMIZE", "REORG", "ADD PARTITION FIELD").exists(statement.contains)
+
+  test("a query of former versions names them for each table and nothing else") {
+    val query =
+      Query("SELECT fact_a.x FROM fact_a AS t1 JOIN (dim_x AS t2) ON 'fact_b' = t2.y", Set(), Nil)
+    assert(query.at(Map("fact_a" -> "7", "dim_x" -> "9")).sql ===
+      "SELECT fact_a.x FROM fact_a VERSION AS OF 7 AS t1 JOIN (dim_x VERSION AS OF 9 AS t2) ON 'fact_b' = t2.y")
+    for (number <- 0 until 40) {
+      val star = this.star(3)
+      val versions = star.tables.map(_.name -> "5").toMap
+      val sql = Query.of(number.toLong, star.tables, Form.Iceberg).at(versions).sql
+      withClue(sql)(CatalystSqlParser.parsePlan(sql))
+    }
   }
 
   test("types of every kind are columns, keys and partitions") {
