@@ -102,10 +102,15 @@ typedef struct oap_options {
                     pool grows by, so that no load waits for the system to find and clear it. Else
                     it comes, and is resident, as it is first used. Pages that are not bound lie on
                     the node of the thread that touches them. */
-  bool erase; /* OAP_DEVDAX: the part of each device that the pool may grow to becomes zero when it
-                 is opened and when it is retired or closed. Takes as long as writing it does */
-  const char *policy; /* "s3fifo", "generations" or "lru"; NULL: the first */
-  uint32_t shards;    /* independent parts, a power of two; 0: chosen by capacity */
+  bool erase;  /* OAP_DEVDAX: the part of each device that the pool may grow to becomes zero when it
+                  is opened and when it is retired or closed. Takes as long as writing it does */
+  bool reopen; /* OAP_FILE, OAP_FSDAX: the pool lies in files with names, in a directory
+                  oap-<user id> of each path, and outlives its process, however that ends. It takes
+                  over what another one has left there that was opened with the same capacity,
+                  shards, policy and number of paths, by the same library */
+  uint32_t keep_seconds; /* reopen: pools there that nobody has used for so long are removed */
+  const char *policy;    /* "s3fifo", "generations" or "lru"; NULL: the first */
+  uint32_t shards;       /* independent parts, a power of two; 0: chosen by capacity */
 } oap_options;
 
 #define OAP_LEAST_CAPACITY (UINT64_C(1) << 16)
@@ -135,7 +140,18 @@ typedef struct oap_stats {
   uint64_t refused_too_large; /* EFBIG */
   uint64_t metadata_bytes;    /* memory that the pool's own tables occupy now */
   uint64_t lost_writes;       /* how often a disk lost what was written; see OAP_FILE */
+  uint64_t damaged; /* chunks of a reopened pool whose bytes were wrong at their first pin */
 } oap_stats;
+
+/* What became of the pools that were there when this one was opened with reopen. */
+typedef struct oap_origin {
+  bool is_reopened;     /* it goes on with what another one has left */
+  uint64_t chunks;      /* how many it has found */
+  uint64_t bytes;       /* of those */
+  uint64_t refused;     /* entries that were there, and were damaged or of no use to others */
+  const char *unusable; /* why another one, whose owner is gone, was not taken over; or NULL */
+  char home[512];       /* its files without their ending: .meta and .data; "": without reopen */
+} oap_origin;
 
 /* Version of this library, as the build was told; a static string. */
 const char *oap_pool_version(void);
@@ -148,11 +164,16 @@ const char *oap_pool_version(void);
  * another pool, of this process or another, lies on the device; ENOSPC: no room there for its whole
  * part; ENOMEM: not so much memory, or not on its nodes, where what is free and what files have in
  * the page cache counts; EMFILE, ENOENT, EACCES, ... as the system gave them. *out is written only
- * on success. */
+ * on success. With reopen also EPERM: the directory in a path belongs to another user, or others
+ * may use it. A chunk that was there is hashed at its first pin, and is a miss if it is damaged. */
 int oap_pool_open(const oap_options *options, oap_pool **out);
 
+/* Tells where the pool comes from. The pointer is good until it is closed. */
+const oap_origin *oap_pool_origin(const oap_pool *pool);
+
 /* Empties the pool for good and gives its memory back, while other threads may still be in it: from
- * then on reserve answers ESHUTDOWN and pin ENOENT. The pool must still be closed. EBUSY, and
+ * then on reserve answers ESHUTDOWN and pin ENOENT. What was opened with reopen stays in its files,
+ * for the next pool. The pool must still be closed. EBUSY, and
  * nothing happens, while anything is reserved or pinned. EBUSY also when that begins during the
  * call: then the pool stays in use, but its chunks are dropped. Other errors as the system gave
  * them; then it is retired, but keeps some memory until it is closed. Walks all slots. */

@@ -112,7 +112,7 @@ static void locks_of_arenas(void) {
   for (int retire = 0; retire < 2; retire++) {
     oap_arena arena;
     oap_options options = {.medium = OAP_DRAM};
-    CHECK(oap_arena_open(&arena, &options, 0, 1, CAPACITY, CAPACITY) == 0 && arena.file == -1);
+    CHECK(oap_arena_open(&arena, &options, 0, 1, -1, CAPACITY, CAPACITY) == 0 && arena.file == -1);
     arena.file = open(name, O_RDWR | O_CLOEXEC);
     CHECK(arena.file >= 0 && flock(arena.file, LOCK_EX | LOCK_NB) == 0);
     int in_a_child = dup(arena.file);

@@ -2,6 +2,7 @@
 #include "capacity_model.h"
 
 #include "pool/chunk.h"
+#include "pool/drop.h"
 
 #include <string.h>
 

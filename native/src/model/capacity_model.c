@@ -2,7 +2,7 @@
  * ask it. */
 #include "capacity_model.h"
 
-#include "pool/chunk.h"
+#include "pool/drop.h"
 #include "pool/shard_check.h"
 #include "pool/table.h"
 

@@ -2,6 +2,7 @@
 #include "miniature.h"
 
 #include "pool/chunk.h"
+#include "pool/drop.h"
 #include "pool/resize.h"
 
 #include <errno.h>

@@ -16,7 +16,8 @@ uint32_t oap_arena_count(const oap_options *options) {
   bool on_paths =
       options->medium == OAP_FILE || options->medium == OAP_FSDAX || options->medium == OAP_DEVDAX;
   if (on_paths != (options->path_count > 0) || options->path_count > OAP_MAX_PATHS ||
-      (options->nodes != 0 && options->medium != OAP_NODE)) {
+      (options->nodes != 0 && options->medium != OAP_NODE) ||
+      (options->reopen && options->medium != OAP_FILE && options->medium != OAP_FSDAX)) {
     return 0;
   }
   switch (options->medium) {
@@ -51,8 +52,25 @@ static void erase(const oap_arena *arena) {
   oap_stream_end();
 }
 
+static int map_file(oap_arena *arena, const char *directory, int named, uint64_t least,
+                    void **data) {
+  arena->spare = arena->bytes;
+  arena->file = named >= 0 ? named : oap_file_unnamed(directory);
+  if (arena->file < 0) {
+    return arena->file;
+  }
+  int error = oap_file_map(arena->file, arena->medium == OAP_FSDAX, least, arena->bytes, data);
+  if (error != 0) {
+    close(arena->file);
+    arena->file = -1;
+  } else if (arena->medium == OAP_FILE) {
+    arena->ask_every_ms = oap_file_ask_every_ms(arena->file);
+  }
+  return error;
+}
+
 static int map(oap_arena *arena, const oap_options *options, uint32_t i, uint64_t own_node,
-               uint64_t least, void **data) {
+               int named, uint64_t least, void **data) {
   switch (options->medium) {
   case OAP_NODE: {
     uint64_t nodes = options->nodes == 0 ? own_node : options->nodes;
@@ -64,15 +82,8 @@ static int map(oap_arena *arena, const oap_options *options, uint32_t i, uint64_
     return error == 0 ? oap_memory_reserve(arena->bytes, PROT_NONE, data) : error;
   }
   case OAP_FILE:
-  case OAP_FSDAX: {
-    arena->spare = arena->bytes;
-    int error = oap_file_map(options->paths[i], options->medium == OAP_FSDAX, least, arena->bytes,
-                             data, &arena->file);
-    if (error == 0 && options->medium == OAP_FILE) {
-      arena->ask_every_ms = oap_file_ask_every_ms(arena->file);
-    }
-    return error;
-  }
+  case OAP_FSDAX:
+    return map_file(arena, options->paths[i], named, least, data);
   case OAP_DEVDAX:
     arena->erase = options->erase;
     return oap_device_map(options->paths[i], least, &arena->bytes, data, &arena->file);
@@ -81,11 +92,11 @@ static int map(oap_arena *arena, const oap_options *options, uint32_t i, uint64_
 }
 
 int oap_arena_open(oap_arena *arena, const oap_options *options, uint32_t i, uint64_t own_node,
-                   uint64_t least, uint64_t bytes) {
+                   int named, uint64_t least, uint64_t bytes) {
   *arena = (oap_arena){
       .bytes = bytes, .medium = options->medium, .interleave = options->interleave, .file = -1};
   void *data = NULL;
-  int error = map(arena, options, i, own_node, least, &data);
+  int error = map(arena, options, i, own_node, named, least, &data);
   if (error != 0) {
     return error;
   }

@@ -30,10 +30,11 @@ typedef struct oap_arena {
 uint64_t oap_own_node(void);
 
 /* Gets address space of the medium, in the i-th path or on the i-th node; the own node comes first.
+ * A file that has a name is the arena's from then on; -1: the path gets one without.
  * It has so many bytes, or as many as a device has, but at least `least`, for which there must be
  * room now. 0 or -errno. */
 int oap_arena_open(oap_arena *arena, const oap_options *options, uint32_t i, uint64_t own_node,
-                   uint64_t least, uint64_t bytes);
+                   int named, uint64_t least, uint64_t bytes);
 
 /* Returns how many arenas the options ask for; 0: the options contradict each other. */
 uint32_t oap_arena_count(const oap_options *options);

@@ -124,34 +124,25 @@ static int prepare(int fd, bool must_be_dax, uint64_t least, uint64_t bytes) {
   return error == 0 && ftruncate(fd, (off_t)bytes) != 0 ? -errno : error;
 }
 
-int oap_file_map(const char *directory, bool must_be_dax, uint64_t least, uint64_t bytes,
-                 void **data, int *file) {
+int oap_file_unnamed(const char *directory) {
   struct stat status;
   if (stat(directory, &status) != 0) {
     return -errno;
   }
-  if (!S_ISDIR(status.st_mode)) {
-    return -ENOTDIR;
-  }
-  int fd = open_unnamed(directory);
-  if (fd < 0) {
-    return fd;
-  }
-  int error = prepare(fd, must_be_dax, least, bytes);
+  return S_ISDIR(status.st_mode) ? open_unnamed(directory) : -ENOTDIR;
+}
+
+int oap_file_map(int file, bool must_be_dax, uint64_t least, uint64_t bytes, void **data) {
+  int error = prepare(file, must_be_dax, least, bytes);
   if (error == 0) {
-    *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     error = *data == MAP_FAILED ? -errno : 0;
-  }
-  if (error == 0) {
-    *file = fd;
-  } else {
-    close(fd);
   }
   return error;
 }
 
 /* A signal breaks it off, and undoes it, on a tmpfs. */
-static int allocate(int file, uint64_t offset, uint64_t bytes) {
+int oap_file_allocate(int file, uint64_t offset, uint64_t bytes) {
   enum { MOST_SIGNALS = 1000 };
   int error = EINTR;
   for (int i = 0; error == EINTR && i < MOST_SIGNALS; i++) {
@@ -172,7 +163,7 @@ static int move_away(oap_arena *arena, const oap_bad_blocks *bad, uint64_t offse
     if (!may_be_so_long(place + bytes)) {
       return -EFBIG;
     }
-    int error = allocate(arena->file, place, bytes);
+    int error = oap_file_allocate(arena->file, place, bytes);
     if (error == 0) {
       error = oap_bad_blocks_touch(bad, arena->file, place, bytes, &touched);
     }
@@ -196,7 +187,7 @@ static int move_away(oap_arena *arena, const oap_bad_blocks *bad, uint64_t offse
 static int commit_step(oap_arena *arena, const oap_bad_blocks *bad, uint64_t offset,
                        uint64_t bytes) {
   bool touched = false;
-  int error = allocate(arena->file, offset, bytes);
+  int error = oap_file_allocate(arena->file, offset, bytes);
   if (error == 0) {
     error = oap_bad_blocks_touch(bad, arena->file, offset, bytes, &touched);
   }

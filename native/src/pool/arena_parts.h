@@ -29,10 +29,15 @@ uint64_t oap_node_numbered(uint64_t nodes, uint64_t own, uint32_t i);
 
 /* ---- arena_file.c ---- */
 
-/* Opens and maps an unnamed file of so many bytes in a directory. None of them takes disk space
- * yet, but there is room for `least`. 0 or -errno. */
-int oap_file_map(const char *directory, bool must_be_dax, uint64_t least, uint64_t bytes,
-                 void **data, int *file);
+/* Opens a file without a name in a directory; or -errno. */
+int oap_file_unnamed(const char *directory);
+
+/* Makes a file so many bytes long and maps it. None of them takes disk space for that, but there is
+ * room for `least`. 0 or -errno. */
+int oap_file_map(int file, bool must_be_dax, uint64_t least, uint64_t bytes, void **data);
+
+/* Reserves disk space for a range of a file. 0 or -errno. */
+int oap_file_allocate(int file, uint64_t offset, uint64_t bytes);
 
 /* Disk space for a range of the arena, which lies on no bad block of persistent memory. 0 or
  * -errno. */

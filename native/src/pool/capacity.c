@@ -71,7 +71,12 @@ static uint64_t untouched_bytes(const oap_pool *pool, uint32_t arena) {
 
 int oap_pool_commit(oap_pool *pool, uint64_t part) {
   int error = 0;
-  for (uint32_t a = 0; error == 0 && a < pool->arena_count; a++) {
+  if (part <= pool->part) {
+    return 0;
+  }
+  /* What a reopened file has already, the system would not count. */
+  bool is_estimated = !pool->home.origin.is_reopened;
+  for (uint32_t a = 0; is_estimated && error == 0 && a < pool->arena_count; a++) {
     uint64_t more = (part - pool->part) * pool->shard_count;
     error = oap_arena_has_room(&pool->arenas[a], more + untouched_bytes(pool, a));
   }
@@ -84,7 +89,15 @@ int oap_pool_commit(oap_pool *pool, uint64_t part) {
   return error;
 }
 
+/* Before memory goes back to the system, and after it has come. */
+static void note_part(const oap_pool *pool, uint64_t part) {
+  if (pool->home.header != NULL) {
+    atomic_store(&pool->home.header->part, part);
+  }
+}
+
 void oap_pool_use(oap_pool *pool, uint64_t part) {
+  note_part(pool, part);
   pool->part = part;
   pool->ever = part > pool->ever ? part : pool->ever;
   for (uint32_t i = 0; i < pool->shard_count; i++) {

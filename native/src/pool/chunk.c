@@ -1,6 +1,7 @@
 /* Chunks: see chunk.h. */
 #include "chunk.h"
 
+#include "content.h"
 #include "poison.h"
 #include "room.h"
 
@@ -32,6 +33,7 @@ static void fill_in(oap_shard *shard, uint32_t number, uint64_t bytes,
   oap_slot *slot = &shard->slots[number];
   slot->bytes = bytes;
   slot->note = 0;
+  slot->content = 0;
   slot->place = shard->space.extents[extents[0]].position + pieces;
   uint64_t left = bytes;
   for (uint32_t i = 0; i < pieces; i++) {
@@ -99,7 +101,11 @@ int oap_shard_reserve(oap_shard *shard, const oap_hashed_key *key, uint64_t byte
   oap_order_prefetch(&shard->order, key->hash);
   pthread_mutex_lock(&shard->lock);
   int result = shard->retired ? -ESHUTDOWN : reserve(shard, key, bytes, may_evict, out);
+  bool is_short = oap_shard_is_short_of_slots(shard);
   pthread_mutex_unlock(&shard->lock);
+  if (is_short) {
+    oap_shard_add_slots(shard);
+  }
   return result;
 }
 
@@ -118,6 +124,11 @@ int oap_shard_publish(oap_shard *shard, const oap_chunk *chunk) {
   oap_slot *slot = slot_of(shard, chunk, &word);
   if (slot == NULL) {
     return -EINVAL;
+  }
+  enum oap_state now = oap_word_state(word);
+  if (shard->is_kept && (now == OAP_LOADING || now == OAP_DOOMED)) {
+    slot->content = oap_content_hash(shard, slot);
+    slot->checksum = oap_slot_checksum(slot);
   }
   for (;;) {
     enum oap_state state = oap_word_state(word);
@@ -216,9 +227,36 @@ int oap_shard_abandon(oap_shard *shard, const oap_chunk *chunk) {
   return 0;
 }
 
+/* Hashes an unverified chunk that is pinned, so that later pins need not. A wrong one is dropped,
+ * and false. Threads that come at the same time each do it. */
+static bool verify(oap_shard *shard, uint32_t number, uint64_t before) {
+  oap_slot *slot = &shard->slots[number];
+  if (oap_content_hash(shard, slot) == slot->content) {
+    atomic_fetch_and_explicit(&slot->word, ~OAP_UNVERIFIED, memory_order_relaxed);
+    return true;
+  }
+  pthread_mutex_lock(&shard->lock);
+  uint64_t word = atomic_load_explicit(&slot->word, memory_order_relaxed);
+  if (oap_word_state(word) == OAP_PUBLISHED) { /* of this generation, since it is pinned */
+    oap_room_drop(shard, number);
+    shard->counted.damaged++;
+  }
+  pthread_mutex_unlock(&shard->lock);
+  if (oap_word_pins(before) == 0) {
+    count_pinned(oap_shard_counters(shard), slot->bytes);
+  }
+  oap_chunk chunk;
+  describe(shard, number, before, &chunk);
+  oap_shard_unpin(shard, &chunk);
+  return false;
+}
+
 int oap_shard_pin(oap_shard *shard, const oap_hashed_key *key, bool is_use, oap_chunk *out) {
   uint64_t before;
   uint32_t number = oap_index_pin(&shard->index, key, is_use, &before);
+  if (number != 0 && (before & OAP_UNVERIFIED) != 0 && !verify(shard, number, before)) {
+    number = 0;
+  }
   oap_counters *counters = oap_shard_counters(shard);
   if (is_use) {
     oap_count(number == 0 ? &counters->misses : &counters->hits, 1);
@@ -259,60 +297,4 @@ int oap_shard_unpin(oap_shard *shard, const oap_chunk *chunk) {
 bool oap_shard_is_held(oap_shard *shard, const oap_hashed_key *key) {
   uint64_t word;
   return oap_index_find(&shard->index, key, &word) != 0 && oap_word_state(word) == OAP_PUBLISHED;
-}
-
-int oap_shard_drop(oap_shard *shard, const oap_hashed_key *key) {
-  pthread_mutex_lock(&shard->lock);
-  uint64_t word;
-  uint32_t number = oap_index_find(&shard->index, key, &word);
-  if (number != 0) {
-    oap_room_drop(shard, number);
-  }
-  pthread_mutex_unlock(&shard->lock);
-  return number != 0 ? 0 : -ENOENT;
-}
-
-/* Under the lock: drops some of a file's chunks, from the start of its chain; how many. */
-static uint32_t drop_some(oap_shard *shard, uint64_t high, uint64_t low) {
-  uint32_t dropped = 0;
-  uint32_t next;
-  for (uint32_t i = oap_index_file(&shard->index, high, low); i != 0 && dropped < OAP_SLOTS_AT_ONCE;
-       i = next) {
-    const oap_slot *slot = &shard->slots[i];
-    next = slot->file_next;
-    oap_hashed_key key = oap_slot_key(slot);
-    if (key.words[0] == high && key.words[1] == low) {
-      oap_room_drop(shard, i);
-      dropped++;
-    }
-  }
-  return dropped;
-}
-
-uint64_t oap_shard_drop_file(oap_shard *shard, uint64_t high, uint64_t low) {
-  uint64_t all = 0;
-  uint32_t dropped;
-  do {
-    pthread_mutex_lock(&shard->lock);
-    dropped = drop_some(shard, high, low);
-    pthread_mutex_unlock(&shard->lock);
-    all += dropped;
-  } while (dropped == OAP_SLOTS_AT_ONCE);
-  return all;
-}
-
-uint64_t oap_shard_clear(oap_shard *shard) {
-  uint64_t dropped = 0;
-  pthread_mutex_lock(&shard->lock);
-  for (uint32_t i = 1; i <= shard->slot_top; i++) {
-    enum oap_state state =
-        oap_word_state(atomic_load_explicit(&shard->slots[i].word, memory_order_relaxed));
-    if (state == OAP_PUBLISHED || state == OAP_LOADING) {
-      oap_room_drop(shard, i);
-      dropped++;
-    }
-    oap_shard_yield(shard, i);
-  }
-  pthread_mutex_unlock(&shard->lock);
-  return dropped;
 }

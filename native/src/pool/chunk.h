@@ -1,5 +1,5 @@
 /*
- * What happens to a chunk in its shard: reserve, publish, abandon, pin, unpin, drop. slot.h says
+ * What happens to a chunk in its shard: reserve, trim, publish, abandon, pin, unpin. slot.h says
  * which states there are and who may change them. Functions behave as their namesakes in
  * oap_pool.h, for keys that belong to this shard.
  */
@@ -18,8 +18,5 @@ int oap_shard_abandon(oap_shard *shard, const oap_chunk *chunk);
 int oap_shard_pin(oap_shard *shard, const oap_hashed_key *key, bool is_use, oap_chunk *out);
 int oap_shard_unpin(oap_shard *shard, const oap_chunk *chunk);
 bool oap_shard_is_held(oap_shard *shard, const oap_hashed_key *key);
-int oap_shard_drop(oap_shard *shard, const oap_hashed_key *key);
-uint64_t oap_shard_drop_file(oap_shard *shard, uint64_t high, uint64_t low);
-uint64_t oap_shard_clear(oap_shard *shard);
 
 #endif

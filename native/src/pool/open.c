@@ -2,11 +2,14 @@
 #include "pool.h"
 
 #include "capacity.h"
-#include "chunk.h"
+#include "drop.h"
+#include "rebuild.h"
+#include "stripe.h"
 #include "writeback.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define MOST_SHARDS 64
@@ -27,6 +30,7 @@ static uint32_t choose_shards(uint64_t capacity) {
 }
 
 static int open_shards(oap_pool *pool, uint64_t part, const oap_policy *policy) {
+  oap_home *home = &pool->home;
   for (uint32_t i = 0; i < pool->shard_count; i++) {
     oap_range stripes[OAP_MOST_ARENAS];
     for (uint32_t a = 0; a < pool->arena_count; a++) {
@@ -43,6 +47,11 @@ static int open_shards(oap_pool *pool, uint64_t part, const oap_policy *policy) 
         .policy = policy,
         .windows = pool->windows,
     };
+    if (home->header != NULL) {
+      options.kept_file = home->meta;
+      options.kept_offset = OAP_HOME_HEADER + i * home->header->shape.kept_bytes;
+      options.kept_ready = &home->header->ready[i];
+    }
     int error = oap_shard_open(&pool->shards[i], &options);
     if (error != 0) {
       return error;
@@ -51,7 +60,8 @@ static int open_shards(oap_pool *pool, uint64_t part, const oap_policy *policy) 
   return 0;
 }
 
-static void free_pool(oap_pool *pool) {
+/* With the options, if the pool could not be opened. */
+static void free_pool(oap_pool *pool, const oap_options *failed) {
   oap_writeback_stop(pool);
   oap_prefault_stop(pool);
   for (uint32_t i = 0; pool->shards != NULL && i < pool->shard_count; i++) {
@@ -60,6 +70,7 @@ static void free_pool(oap_pool *pool) {
   for (uint32_t i = 0; i < pool->arena_count; i++) {
     oap_arena_close(&pool->arenas[i]);
   }
+  oap_home_close(&pool->home, failed);
   pthread_cond_destroy(&pool->changed);
   pthread_mutex_destroy(&pool->resizing);
   free(pool->shards);
@@ -78,7 +89,14 @@ static int open_arenas(oap_pool *pool, const oap_options *options, uint64_t part
   uint64_t own_node = oap_own_node(); /* once: the thread may move to another */
   for (uint32_t i = 0; i < pool->arena_count; i++) {
     oap_arena *arena = &pool->arenas[i];
-    int error = oap_arena_open(arena, options, i, own_node, part * pool->shard_count, each);
+    int named = -1;
+    uint64_t missing = part * pool->shard_count;
+    if (pool->home.header != NULL) {
+      named = pool->home.data[i];
+      pool->home.data[i] = -1;
+      missing = pool->home.is_new ? missing : 0;
+    }
+    int error = oap_arena_open(arena, options, i, own_node, named, missing, each);
     if (error != 0) {
       return error;
     }
@@ -90,6 +108,49 @@ static int open_arenas(oap_pool *pool, const oap_options *options, uint64_t part
   return 0;
 }
 
+/* Finds or makes a home for a pool of that shape. */
+static int open_home(oap_pool *pool, const oap_options *options, uint64_t part, uint64_t stripe,
+                     const oap_policy *policy) {
+  oap_range stripes[OAP_MOST_ARENAS];
+  for (uint32_t a = 0; a < pool->arena_count; a++) {
+    stripes[a] = (oap_range){.bytes = stripe};
+  }
+  oap_shard_options shard = {.stripes = stripes,
+                             .stripe_count = pool->arena_count,
+                             .part = part,
+                             .most_slots = UINT32_MAX};
+  oap_home_shape shape = {.stripe = stripe,
+                          .kept_bytes = oap_shard_kept_bytes(&shard),
+                          .shards = pool->shard_count,
+                          .paths = pool->arena_count};
+  strncpy(shape.policy, policy->name, sizeof(shape.policy) - 1);
+  strncpy(shape.library, oap_pool_version(), sizeof(shape.library) - 1);
+  int error = oap_home_open(&pool->home, options, &shape);
+  if (error == 0) { /* what has room already; nothing, in a new one */
+    pool->part = pool->home.full;
+    pool->ever = pool->home.full;
+  }
+  return error;
+}
+
+/* Makes use of what another process has left in the shards, whose capacity is set. */
+static int rebuild(oap_pool *pool) {
+  oap_origin *origin = &pool->home.origin;
+  oap_rebuilt found = {.chunks = 0};
+  int error = 0;
+  for (uint32_t i = 0; error == 0 && i < pool->shard_count; i++) {
+    error = oap_shard_rebuild(&pool->shards[i], pool->shard_shift, &found);
+  }
+  for (uint32_t i = 0; error == 0 && i < pool->shard_count; i++) {
+    /* It may have been larger. */
+    oap_stripe_release_all(&pool->shards[i], oap_stripe_of(pool, &pool->arenas[0]));
+  }
+  origin->chunks = found.chunks;
+  origin->bytes = found.bytes;
+  origin->refused = found.refused;
+  return error;
+}
+
 static int build(oap_pool *pool, const oap_options *options, uint64_t part, uint64_t stripe,
                  const oap_policy *policy) {
   pool->shards = aligned_alloc(64, pool->shard_count * sizeof(*pool->shards));
@@ -99,7 +160,10 @@ static int build(oap_pool *pool, const oap_options *options, uint64_t part, uint
   for (uint32_t i = 0; i < pool->shard_count; i++) {
     pool->shards[i].table = NULL; /* not open yet */
   }
-  int error = open_arenas(pool, options, part, stripe);
+  int error = options->reopen ? open_home(pool, options, part, stripe, policy) : 0;
+  if (error == 0) {
+    error = open_arenas(pool, options, part, stripe);
+  }
   if (error == 0) {
     error = oap_pool_commit(pool, part);
   }
@@ -108,6 +172,7 @@ static int build(oap_pool *pool, const oap_options *options, uint64_t part, uint
   }
   if (error == 0) {
     oap_pool_use(pool, part);
+    error = pool->home.origin.is_reopened ? rebuild(pool) : 0;
   }
   return error;
 }
@@ -134,7 +199,7 @@ static int open_parts(const oap_options *options, uint32_t arenas, uint32_t shar
     error = oap_prefault_start(pool);
   }
   if (error != 0) {
-    free_pool(pool);
+    free_pool(pool, options);
     return error;
   }
   *out = pool;
@@ -156,6 +221,9 @@ int oap_pool_open(const oap_options *options, oap_pool **out) {
     return -ENOMEM;
   }
   int error = open_parts(options, arenas, shards, part, OAP_MOST_GROWTH, policy, out);
+  if (error == -ENOSPC && options->reopen && oap_home_remove_unused(options) > 0) {
+    error = open_parts(options, arenas, shards, part, OAP_MOST_GROWTH, policy, out);
+  }
   if (error == -ENOMEM || error == -EFBIG) { /* limits of addresses or of file sizes */
     error = open_parts(options, arenas, shards, part, 1, policy, out);
   }
@@ -176,6 +244,9 @@ static int retire(oap_pool *pool) {
   }
   for (uint32_t i = 0; i < pool->shard_count; i++) {
     oap_shard_set_retired(&pool->shards[i], true);
+    if (pool->home.header != NULL) { /* else another pool would find it empty */
+      oap_shard_leave_file(&pool->shards[i]);
+    }
     oap_shard_clear(&pool->shards[i]);
   }
   /*
@@ -198,6 +269,7 @@ static int retire(oap_pool *pool) {
     int kept = oap_arena_empty(&pool->arenas[i]);
     error = error == 0 ? kept : error;
   }
+  oap_home_let_go(&pool->home);
   return error;
 }
 
@@ -216,6 +288,6 @@ int oap_pool_close(oap_pool *pool) {
   if (is_busy(pool)) {
     return -EBUSY;
   }
-  free_pool(pool);
+  free_pool(pool, NULL);
   return 0;
 }

@@ -2,6 +2,7 @@
 #include "pool.h"
 
 #include "chunk.h"
+#include "drop.h"
 #include "shard_check.h"
 
 #include <errno.h>
@@ -98,6 +99,8 @@ uint64_t oap_pool_clear(oap_pool *pool) {
   }
   return dropped;
 }
+
+const oap_origin *oap_pool_origin(const oap_pool *pool) { return &pool->home.origin; }
 
 void oap_pool_stats(oap_pool *pool, oap_stats *out) {
   *out = (oap_stats){.lost_writes = atomic_load(&pool->writeback.lost)};

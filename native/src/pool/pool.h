@@ -6,14 +6,16 @@
  *   poison bad_blocks     freed memory under AddressSanitizer; what the kernel says of bad memory
  *   arena.h               a mapping of one path or memory node
  *   arena_parts arena_memory arena_file arena_device    what the kinds of mappings are made of
+ *   home_files home       files with names, for pools that outlive their process
  *   arena.c table         mappings of chunks, of tables
  *   space index sketch counters   free extents; keys to slots; frequencies; counts without a lock
  *   policy policy_s3fifo policy_lru policy_generations    who leaves
  *   shard                 one lock, a part of each arena; tables and figures
  *   stripe                a shard's part of one arena: its limit, and what goes back to the system
+ *   content               a hash of a chunk's bytes
  *   room                  a slot and extents for a chunk: allocate, evict, drop, free
- *   chunk resize          reserve, publish, abandon, pin, unpin, drop; another capacity
- *   shard_check           the inner check
+ *   drop chunk resize rebuild    drop; reserve, publish, pin; another capacity; a table left behind
+ *   space_check shard_check      the inner check
  *   pool.h                all arenas and shards
  *   capacity writeback    resizing, touching in advance, nodes; the watch over disks
  *   open pool.c           open, retire, close; the way from keys and chunks to their shards
@@ -23,6 +25,7 @@
 
 #include "arena.h"
 #include "base/background.h"
+#include "home.h"
 #include "shard.h"
 
 #define OAP_MOST_ARENAS 64 /* one per node or path */
@@ -43,6 +46,7 @@ struct oap_pool {
   unsigned shard_shift; /* of the hash; its top bits choose the shard */
   oap_shard *shards;
   oap_writeback writeback;
+  oap_home home;
 
   pthread_mutex_t resizing; /* guards what follows */
   uint64_t part;            /* bytes in use of each stripe */

@@ -191,7 +191,8 @@ static bool is_sure(const oap_shard *shard, uint64_t pinned_chunks, uint64_t uni
 }
 
 static bool has_slot(const oap_shard *shard) {
-  return shard->slot_free != 0 || shard->slot_top < shard->slot_limit;
+  return shard->slot_free != 0 ||
+         (shard->slot_top < shard->slot_limit && oap_shard_is_ready(shard, shard->slot_top + 1));
 }
 
 /* Takes extents and a slot to own them; 0: there are none, in so few pieces. */

@@ -1,10 +1,14 @@
 /* A shard's life, its tables and its figures: see shard.h. */
 #include "shard.h"
 
+#include "arena_parts.h"
 #include "table.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* One slot per so many bytes of capacity. Chunks that are smaller on average run out of slots
  * before they run out of bytes. */
@@ -42,6 +46,7 @@ static void add_regions(oap_shard *shard, oap_range stripe) {
 typedef struct {
   uint64_t slots, extents, heads, file_heads, words, regions;
   uint64_t extents_at, heads_at, files_at, words_at, ring_at, regions_at, stripes_at;
+  uint64_t slots_end, words_end; /* of what is kept in a file, in whole pages */
   uint64_t bytes;
 } table_plan;
 
@@ -59,11 +64,14 @@ static table_plan plan_tables(uint64_t commonly, uint64_t most, uint32_t most_sl
   t.words = power_of_two_at_least(
       oap_least(oap_shard_slots_for(commonly) / SLOTS_PER_SKETCH_WORD, 4 * (uint64_t)most_slots));
 
-  t.extents_at = oap_round_up((t.slots + 1) * sizeof(oap_slot), 4096);
+  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+  t.slots_end = oap_round_up((t.slots + 1) * sizeof(oap_slot), page);
+  t.extents_at = t.slots_end;
   t.heads_at = oap_round_up(t.extents_at + t.extents * sizeof(oap_extent), 4096);
   t.files_at = oap_round_up(t.heads_at + t.heads * sizeof(uint32_t), 4096);
-  t.words_at = oap_round_up(t.files_at + t.file_heads * sizeof(uint32_t), 4096);
-  t.ring_at = t.words_at + t.words * sizeof(uint64_t);
+  t.words_at = oap_round_up(t.files_at + t.file_heads * sizeof(uint32_t), page);
+  t.words_end = oap_round_up(t.words_at + t.words * sizeof(uint64_t), page);
+  t.ring_at = t.words_end;
   t.regions_at = oap_round_up(t.ring_at + OAP_RING * sizeof(uint32_t), 4096);
   t.stripes_at = oap_round_up(t.regions_at + t.regions * sizeof(uint32_t), 4096);
   t.bytes = oap_round_up(t.stripes_at + stripes * sizeof(oap_range), 4096);
@@ -105,13 +113,113 @@ static void use_huge_tables(char *table, const table_plan *t) {
   oap_table_use_huge(table + t->heads_at, t->ring_at - t->heads_at);
 }
 
-int oap_shard_open(oap_shard *shard, const oap_shard_options *options) {
-  uint32_t count = options->stripe_count;
+static table_plan plan_of(const oap_shard_options *options) {
   uint64_t most = 0;
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0; i < options->stripe_count; i++) {
     most += options->stripes[i].bytes;
   }
-  table_plan tables = plan_tables(options->part * count, most, options->most_slots, count);
+  return plan_tables(options->part * options->stripe_count, most, options->most_slots,
+                     options->stripe_count);
+}
+
+uint64_t oap_shard_kept_bytes(const oap_shard_options *options) {
+  table_plan tables = plan_of(options);
+  return tables.slots_end + tables.words_end - tables.words_at;
+}
+
+static uint64_t in_pages(uint64_t bytes) {
+  return oap_round_up(bytes, (uint64_t)sysconf(_SC_PAGESIZE));
+}
+
+static uint64_t kept_slot_bytes(const oap_shard *shard) {
+  return in_pages(((uint64_t)shard->slot_room + 1) * sizeof(oap_slot));
+}
+
+static uint64_t kept_word_bytes(const oap_shard *shard) {
+  return in_pages(((uint64_t)shard->order.sketch.mask + 1) * sizeof(uint64_t));
+}
+
+/* How many slots the file gets room for at a time. */
+enum { SLOTS_ADDED = 16384 };
+
+/* Maps what is kept over the shard's slots and sketch. */
+static int map_kept(const oap_shard *shard, int flags) {
+  const oap_kept *kept = &shard->kept;
+  uint64_t slots = kept_slot_bytes(shard);
+  int protection = PROT_READ | PROT_WRITE;
+  if (mmap(shard->slots, slots, protection, flags | MAP_FIXED, kept->file, (off_t)kept->offset) ==
+          MAP_FAILED ||
+      mmap(shard->order.sketch.words, kept_word_bytes(shard), protection, flags | MAP_FIXED,
+           kept->file, (off_t)(kept->offset + slots)) == MAP_FAILED) {
+    return -errno;
+  }
+  return 0;
+}
+
+/* Whatever the file says that it has room for gets it anew: it may have been cut, or a failure of
+ * power may have taken it. */
+static int keep(oap_shard *shard, const oap_shard_options *options) {
+  shard->kept = (oap_kept){
+      .file = options->kept_file, .offset = options->kept_offset, .ready = options->kept_ready};
+  uint64_t ready = oap_most(atomic_load(options->kept_ready), SLOTS_ADDED);
+  ready = oap_least(ready, shard->slot_room);
+  int error = oap_file_allocate(shard->kept.file, shard->kept.offset + kept_slot_bytes(shard),
+                                kept_word_bytes(shard));
+  if (error == 0) {
+    error = oap_file_allocate(shard->kept.file, shard->kept.offset, (ready + 1) * sizeof(oap_slot));
+  }
+  if (error == 0) {
+    error = map_kept(shard, MAP_SHARED);
+  }
+  if (error == 0) {
+    atomic_store(options->kept_ready, (uint32_t)ready);
+    shard->is_kept = true;
+  }
+  return error;
+}
+
+int oap_shard_leave_file(oap_shard *shard) {
+  /* A trial, since a mapping that is refused may have taken away what was there. */
+  uint64_t bytes = kept_slot_bytes(shard);
+  void *trial = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
+                     shard->kept.file, (off_t)shard->kept.offset);
+  if (trial == MAP_FAILED) {
+    return -errno;
+  }
+  munmap(trial, bytes);
+  pthread_mutex_lock(&shard->lock);
+  int error = map_kept(shard, MAP_PRIVATE | MAP_NORESERVE);
+  pthread_mutex_unlock(&shard->lock);
+  while (atomic_exchange(&shard->kept.is_growing, true)) {
+    sched_yield(); /* until the thread that asks the system for more has its answer */
+  }
+  return error;
+}
+
+bool oap_shard_is_short_of_slots(const oap_shard *shard) {
+  if (shard->kept.ready == NULL) {
+    return false;
+  }
+  uint32_t ready = atomic_load(shard->kept.ready);
+  return ready < shard->slot_limit && shard->slot_top + SLOTS_ADDED / 2 > ready;
+}
+
+void oap_shard_add_slots(oap_shard *shard) {
+  if (atomic_exchange(&shard->kept.is_growing, true)) {
+    return;
+  }
+  uint32_t ready = atomic_load(shard->kept.ready);
+  uint32_t more = (uint32_t)oap_least(SLOTS_ADDED, shard->slot_room - ready);
+  uint64_t start = shard->kept.offset + ((uint64_t)ready + 1) * sizeof(oap_slot);
+  if (oap_file_allocate(shard->kept.file, start, (uint64_t)more * sizeof(oap_slot)) == 0) {
+    atomic_store(shard->kept.ready, ready + more);
+  }
+  atomic_store(&shard->kept.is_growing, false);
+}
+
+int oap_shard_open(oap_shard *shard, const oap_shard_options *options) {
+  uint32_t count = options->stripe_count;
+  table_plan tables = plan_of(options);
   memset(shard, 0, sizeof(*shard));
   char *table = oap_table_map(tables.bytes);
   if (table == NULL) {
@@ -130,7 +238,7 @@ int oap_shard_open(oap_shard *shard, const oap_shard_options *options) {
   }
   shard->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
   shard->released = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
-  return 0;
+  return options->kept_ready == NULL ? 0 : keep(shard, options);
 }
 
 void oap_shard_close(oap_shard *shard) {

@@ -25,6 +25,15 @@ typedef struct oap_hand {
   uint32_t extent;
 } oap_hand;
 
+/* The part of a shard's table that lies in a file and outlives the process: slots, then the
+ * sketch. The file has room for the slots up to *ready, and gets it for more as they come. */
+typedef struct oap_kept {
+  int file;
+  uint64_t offset;
+  _Atomic uint32_t *ready; /* NULL: nothing is kept */
+  atomic_bool is_growing;  /* for good, once the file is not used any more */
+} oap_kept;
+
 typedef struct oap_shard {
   pthread_mutex_t lock;
   oap_index index;
@@ -36,6 +45,7 @@ typedef struct oap_shard {
   uint32_t slot_top;   /* slots ever used */
   uint32_t slot_free;  /* chain of slots to be used again */
   uint32_t number;
+  bool is_kept;            /* chunks are hashed when they are published, for a later process */
   bool retired;            /* takes no more reservations */
   bool is_resizing;        /* memory goes back to the system later, all at once */
   uint32_t releasing;      /* threads that give memory back to the system, without the lock */
@@ -52,6 +62,7 @@ typedef struct oap_shard {
   unsigned char *const *windows;
   void *table;
   uint64_t table_bytes;
+  oap_kept kept;
   oap_stats counted; /* what is counted under the lock */
   oap_counters counters[OAP_COUNTER_SETS];
 } oap_shard;
@@ -66,7 +77,28 @@ typedef struct oap_shard_options {
   uint32_t most_slots;            /* however large the stripes are */
   const oap_policy *policy;
   unsigned char *const *windows;
+  int kept_file; /* where slots and sketch lie from kept_offset on; only if kept_ready is set */
+  uint64_t kept_offset;
+  _Atomic uint32_t *kept_ready;
 } oap_shard_options;
+
+/* How many bytes of a file such a shard's slots and sketch take; a multiple of the page size. */
+uint64_t oap_shard_kept_bytes(const oap_shard_options *options);
+
+/* Leaves the file as it is now: what becomes of slots from here on is not written to it, and the
+ * file is not used any more. 0 or -errno; then slots are written to it still. */
+int oap_shard_leave_file(oap_shard *shard);
+
+/* Under the lock: whether the file should get room for more slots soon. */
+bool oap_shard_is_short_of_slots(const oap_shard *shard);
+
+/* Without the lock: gets the file room for more slots, unless another thread does. */
+void oap_shard_add_slots(oap_shard *shard);
+
+/* Under the lock: whether the file has room for this slot. */
+static inline bool oap_shard_is_ready(const oap_shard *shard, uint32_t slot) {
+  return shard->kept.ready == NULL || slot <= atomic_load(shard->kept.ready);
+}
 
 /* Opens a shard that can hold nothing yet; see oap_shard_resize. 0 or -errno. */
 int oap_shard_open(oap_shard *shard, const oap_shard_options *options);

@@ -1,6 +1,7 @@
 /* The inner check of a shard: see shard_check.h. */
 #include "shard_check.h"
 
+#include "space_check.h"
 #include "stripe.h"
 
 static const char *validate_slot(oap_shard *shard, uint32_t number, uint64_t *used_units) {

@@ -3,7 +3,7 @@
 
 uint64_t oap_slot_checksum(const oap_slot *slot) {
   uint64_t word = atomic_load_explicit(&slot->word, memory_order_relaxed);
-  uint64_t sum = oap_mix(oap_word_generation(word) + slot->bytes);
+  uint64_t sum = oap_mix(oap_word_generation(word) + slot->bytes) ^ slot->content;
   for (int i = 0; i < 4; i++) {
     sum = oap_mix(sum ^ atomic_load_explicit(&slot->key[i], memory_order_relaxed));
   }

@@ -6,7 +6,7 @@
  *
  * The word is the only part that changes while a chunk is visible. It holds, in one atomic:
  *
- *   generation (32) | unused (3) | uses (2) | state (3) | pins (24)
+ *   generation (32) | unused (2) | unverified (1) | uses (2) | state (3) | pins (24)
  *
  *   FREE -reserve-> LOADING -publish-> PUBLISHED -evict, drop without pins-> FREE
  *                      |                   '-drop with pins-> DROPPED -last unpin-> FREE
@@ -17,6 +17,10 @@
  * lock and pins with a compare-and-swap on the word, which succeeds only if generation and state
  * are unchanged, and with them all that was read. Writers hold the shard's lock, except for
  * publish, pin and unpin.
+ *
+ * A table may outlive its process. Then the slots that are published and whose checksum is right
+ * are all there is: pins are gone, and what else the table's owner knew is made anew from them
+ * (rebuild.h). Such a chunk is unverified until its bytes have been hashed at its first pin.
  */
 #ifndef OAP_SLOT_H
 #define OAP_SLOT_H
@@ -34,6 +38,7 @@ enum oap_state { OAP_FREE, OAP_LOADING, OAP_DOOMED, OAP_PUBLISHED, OAP_DROPPED }
 #define OAP_USES_SHIFT 27
 #define OAP_MAX_USES 3
 #define OAP_USES_MASK (UINT64_C(3) << OAP_USES_SHIFT)
+#define OAP_UNVERIFIED (UINT64_C(1) << 29)
 #define OAP_GENERATION_SHIFT 32
 
 typedef struct oap_slot {
@@ -54,11 +59,11 @@ typedef struct oap_slot {
   uint32_t queue_next; /* also links the free slots */
   uint32_t file_previous;
   uint32_t file_next;
-  uint64_t checksum;  /* of key, bytes, pieces and generation */
+  uint64_t checksum;  /* of key, bytes, pieces, content and generation */
   uint64_t stamp;     /* the policy's own */
   uint32_t queue;     /* which of the policy's queues it stands in */
   uint32_t in_use_at; /* the policy's own */
-  uint32_t unused3[2];
+  uint64_t content;   /* hash of the chunk, where the table outlives its process; else 0 */
 } oap_slot;
 
 _Static_assert(sizeof(oap_slot) == 192, "a slot is three cache lines");

@@ -8,7 +8,7 @@
 static unsigned log2_floor(uint32_t x) { return 31U - (unsigned)__builtin_clz(x); }
 
 /* Bins are exact below 16 units, then 16 per doubling. */
-static unsigned bin_of(uint32_t units) {
+unsigned oap_space_bin_of(uint32_t units) {
   if (units < OAP_BINS_PER_DOUBLING) {
     return units;
   }
@@ -19,7 +19,7 @@ static unsigned bin_of(uint32_t units) {
 
 static void bin_insert(oap_space *space, uint32_t e) {
   oap_extent *extent = &space->extents[e];
-  unsigned bin = bin_of(extent->units);
+  unsigned bin = oap_space_bin_of(extent->units);
   extent->bin_previous = 0;
   extent->bin_next = space->bins[bin];
   if (extent->bin_next != 0) {
@@ -32,7 +32,7 @@ static void bin_insert(oap_space *space, uint32_t e) {
 
 static void bin_remove(oap_space *space, uint32_t e) {
   oap_extent *extent = &space->extents[e];
-  unsigned bin = bin_of(extent->units);
+  unsigned bin = oap_space_bin_of(extent->units);
   if (extent->bin_previous != 0) {
     space->extents[extent->bin_previous].bin_next = extent->bin_next;
   } else {
@@ -114,7 +114,7 @@ static uint32_t best_fit(const oap_space *space, uint64_t units) {
   if (units > OAP_WINDOW_BYTES / OAP_ALIGNMENT) {
     return 0;
   }
-  unsigned bin = bin_at_or_above(space, bin_of((uint32_t)units));
+  unsigned bin = bin_at_or_above(space, oap_space_bin_of((uint32_t)units));
   while (bin < OAP_BINS) {
     uint32_t e = best_in_bin(space, bin, (uint32_t)units);
     if (e != 0) {
@@ -201,6 +201,29 @@ uint32_t oap_space_allocate(oap_space *space, uint32_t owner, uint64_t units, ui
   return count;
 }
 
+uint32_t oap_space_take(oap_space *space, uint32_t *free, uint32_t owner, uint64_t position,
+                        uint64_t bytes) {
+  uint32_t e = *free;
+  if (space->spare < space->kept + 2) {
+    return 0;
+  }
+  uint32_t before = (uint32_t)((position - space->extents[e].position) / OAP_ALIGNMENT);
+  uint32_t units = (uint32_t)(bytes / OAP_ALIGNMENT);
+  bin_remove(space, e);
+  if (before > 0) {
+    uint32_t rest = cut(space, e, before);
+    bin_insert(space, e);
+    e = rest;
+  }
+  *free = 0;
+  if (space->extents[e].units > units) {
+    *free = cut(space, e, units);
+    bin_insert(space, *free);
+  }
+  space->extents[e].owner = owner;
+  return e;
+}
+
 uint32_t oap_space_cut(oap_space *space, uint32_t extent, uint32_t units) {
   return space->spare <= space->kept ? 0 : cut(space, extent, units);
 }
@@ -274,66 +297,4 @@ void oap_space_limit(oap_space *space, uint32_t region, uint64_t limit) {
       e = away != 0 ? away : free; /* whichever comes last */
     }
   }
-}
-
-static const char *validate_bin(const oap_space *space, unsigned bin, uint64_t *units,
-                                uint32_t *count) {
-  uint32_t previous = 0;
-  for (uint32_t e = space->bins[bin]; e != 0; e = space->extents[e].bin_next) {
-    if (e > space->top || space->extents[e].owner != 0 || bin_of(space->extents[e].units) != bin) {
-      return "space: extent in a bin that is not its own";
-    }
-    if (space->extents[e].bin_previous != previous) {
-      return "space: bin chain broken";
-    }
-    previous = e;
-    *units += space->extents[e].units;
-    if (++*count > space->top) {
-      return "space: bin chain is a loop";
-    }
-  }
-  bool marked = (space->bitmap[bin / 64] >> (bin % 64) & 1) != 0;
-  return marked == (space->bins[bin] != 0) ? NULL : "space: bitmap disagrees with bin";
-}
-
-const char *oap_space_validate(const oap_space *space) {
-  uint64_t units = 0;
-  uint32_t in_bins = 0;
-  for (unsigned bin = 0; bin < OAP_BINS; bin++) {
-    const char *fault = validate_bin(space, bin, &units, &in_bins);
-    if (fault != NULL) {
-      return fault;
-    }
-  }
-  if (units != space->free_units) {
-    return "space: free units miscounted";
-  }
-  uint32_t described = 0;
-  uint32_t free = 0;
-  uint64_t away_units = 0;
-  for (uint32_t e = 1; e <= space->top; e++) {
-    const oap_extent *extent = &space->extents[e];
-    if (extent->units == 0) {
-      continue; /* not in use */
-    }
-    described++;
-    free += extent->owner == 0;
-    away_units += extent->owner == OAP_AWAY ? extent->units : 0;
-    if (extent->next != 0) {
-      const oap_extent *next = &space->extents[extent->next];
-      if (next->previous != e || next->position != oap_extent_end(extent)) {
-        return "space: extents do not tile their region";
-      }
-      if (extent->owner == next->owner && (extent->owner == 0 || extent->owner == OAP_AWAY)) {
-        return "space: neighbours that nobody owns are not joined";
-      }
-    }
-  }
-  if (free != in_bins) {
-    return "space: free extent in no bin";
-  }
-  if (away_units != space->away_units) {
-    return "space: what is away is miscounted";
-  }
-  return described + space->spare == space->limit - 1 ? NULL : "space: descriptions miscounted";
 }

@@ -67,6 +67,11 @@ void oap_space_limit(oap_space *space, uint32_t region, uint64_t limit);
 uint32_t oap_space_allocate(oap_space *space, uint32_t owner, uint64_t units, uint32_t most_pieces,
                             uint32_t extents[OAP_MAX_PIECES]);
 
+/* Takes a place within a free extent for an owner. *free gets the free extent behind it, or 0.
+ * Returns the extent; 0, and changes nothing, where no descriptions are left. */
+uint32_t oap_space_take(oap_space *space, uint32_t *free, uint32_t owner, uint64_t position,
+                        uint64_t bytes);
+
 /* Cuts an extent that has an owner after its first so many units, fewer than it has; returns the
  * rest, of the same owner, or 0 and changes nothing where no description is left. */
 uint32_t oap_space_cut(oap_space *space, uint32_t extent, uint32_t units);
@@ -87,7 +92,7 @@ static inline uint32_t oap_space_extents(const oap_space *space) {
   return space->limit - 1 - space->spare;
 }
 
-/* NULL, or what is wrong with bins, bitmap or extents. */
-const char *oap_space_validate(const oap_space *space);
+/* The bin in which extents of so many units stand while they are free. */
+unsigned oap_space_bin_of(uint32_t units);
 
 #endif

@@ -1,7 +1,7 @@
 /* The watch over pools in files on disks: see writeback.h. */
 #include "writeback.h"
 
-#include "chunk.h"
+#include "drop.h"
 
 /* How many arenas have lost writes. All are asked, since each tells once. */
 static uint64_t lost_writes(const oap_pool *pool) {

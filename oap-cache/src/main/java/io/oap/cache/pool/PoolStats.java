@@ -25,6 +25,7 @@ import java.io.Serializable;
  * @param metadataBytes memory that the pool's own tables occupy
  * @param lostWrites how often a disk lost what was written to a pool in files; from the first time
  *     on the pool takes no chunks
+ * @param damaged chunks of a former process whose bytes were wrong at their first pin
  */
 public record PoolStats(
     long capacityBytes,
@@ -44,15 +45,16 @@ public record PoolStats(
     long refusedNoRoom,
     long refusedTooLarge,
     long metadataBytes,
-    long lostWrites)
+    long lostWrites,
+    long damaged)
     implements Serializable {
 
   /** How many figures there are; their order is that of oap_stats in native/. */
-  static final int COUNT = 18;
+  static final int COUNT = 19;
 
   static PoolStats of(long[] f) {
     return new PoolStats(
         f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9], f[10], f[11], f[12], f[13],
-        f[14], f[15], f[16], f[17]);
+        f[14], f[15], f[16], f[17], f[18]);
   }
 }

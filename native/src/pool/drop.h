@@ -1,0 +1,11 @@
+/* Dropping chunks: one, those of a file, all. Functions behave as their namesakes in oap_pool.h. */
+#ifndef OAP_DROP_H
+#define OAP_DROP_H
+
+#include "shard.h"
+
+int oap_shard_drop(oap_shard *shard, const oap_hashed_key *key);
+uint64_t oap_shard_drop_file(oap_shard *shard, uint64_t high, uint64_t low);
+uint64_t oap_shard_clear(oap_shard *shard);
+
+#endif

@@ -1,0 +1,322 @@
+/* Homes of pools: see home.h. */
+#include "home.h"
+
+#include "arena_parts.h"
+#include "base/arithmetic.h"
+#include "home_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define FORMAT UINT64_C(0x4f4150504f4f4c01) /* the last byte counts layouts */
+#define HEARTBEAT_MS 60000
+
+static uint64_t sum_of(const oap_home_header *header) {
+  const unsigned char *bytes = (const unsigned char *)header;
+  uint64_t sum = 0;
+  for (size_t i = 0; i < offsetof(oap_home_header, sum); i++) {
+    sum = oap_mix(sum ^ bytes[i]);
+  }
+  return sum;
+}
+
+static void read_boot(char boot[40]) {
+  memset(boot, 0, 40);
+  FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+  if (file != NULL) {
+    if (fgets(boot, 40, file) == NULL) {
+      boot[0] = 0;
+    }
+    fclose(file);
+  }
+}
+
+static uint64_t meta_bytes(const oap_home_shape *shape) {
+  return OAP_HOME_HEADER + shape->shards * shape->kept_bytes;
+}
+
+static int map_header(oap_home *home, int meta) {
+  void *header = mmap(NULL, sizeof(oap_home_header), PROT_READ | PROT_WRITE, MAP_SHARED, meta, 0);
+  if (header == MAP_FAILED) {
+    return -errno;
+  }
+  home->header = header;
+  home->meta = meta;
+  return 0;
+}
+
+/* Why a home cannot be taken over; NULL: it can. */
+static const char *judge(int meta, const oap_home_shape *shape) {
+  oap_home_header header;
+  struct stat status;
+  if (pread(meta, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
+      fstat(meta, &status) != 0) {
+    return "it is damaged";
+  }
+  if (header.format != FORMAT) {
+    return "another version of OAP has made it";
+  }
+  if (header.sum != sum_of(&header)) {
+    return "it is damaged";
+  }
+  if (memcmp(header.shape.library, shape->library, sizeof(shape->library)) != 0) {
+    return "another version of OAP has made it";
+  }
+  if (memcmp(&header.shape, shape, sizeof(*shape)) != 0) {
+    return "it has another size, policy or number of paths";
+  }
+  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+  uint64_t part = atomic_load(&header.part);
+  bool is_whole = (uint64_t)status.st_size == meta_bytes(shape) && part > 0 &&
+                  part <= shape->stripe && part % page == 0;
+  return is_whole ? NULL : "it is damaged";
+}
+
+/* Opens the files of chunks. False: they are not there, or have been cut. */
+static bool open_data(oap_home *home, const oap_directories *all, const char *name,
+                      const oap_home_shape *shape) {
+  uint64_t bytes = shape->stripe * shape->shards;
+  for (uint32_t i = 0; i < all->count; i++) {
+    struct stat status;
+    home->data[i] = oap_home_file(all->fd[i], name, ".data", 0);
+    if (home->data[i] < 0 || fstat(home->data[i], &status) != 0 ||
+        (uint64_t)status.st_size < bytes) {
+      return false;
+    }
+    uint64_t blocks = (uint64_t)status.st_blocks * 512;
+    if (blocks < atomic_load(&home->header->part) * shape->shards) { /* a copy may have holes */
+      home->full = 0;
+    }
+  }
+  return true;
+}
+
+static void close_data(oap_home *home) {
+  for (uint32_t i = 0; i < OAP_MAX_PATHS; i++) {
+    if (home->data[i] >= 0) {
+      close(home->data[i]);
+      home->data[i] = -1;
+    }
+  }
+}
+
+static void unmap_header(oap_home *home) {
+  munmap(home->header, sizeof(oap_home_header));
+  home->header = NULL;
+  home->meta = -1;
+}
+
+/* Takes a home over whose .meta file is locked; false: it cannot be, and why is noted. */
+static bool take_over(oap_home *home, const oap_options *options, const oap_directories *all,
+                      const char *name, int meta, const oap_home_shape *shape) {
+  const char *fault = judge(meta, shape);
+  if (fault == NULL && map_header(home, meta) != 0) {
+    fault = "it cannot be mapped";
+  }
+  if (fault == NULL) {
+    char boot[40];
+    read_boot(boot);
+    /* A failure of power takes room away that no journal has noted yet; bad blocks of persistent
+     * memory are looked for anew. */
+    bool is_sure = options->medium != OAP_FSDAX && boot[0] != 0 &&
+                   memcmp(boot, home->header->boot, sizeof(boot)) == 0;
+    home->full = is_sure ? atomic_load(&home->header->part) : 0;
+    if (open_data(home, all, name, shape)) {
+      memcpy(home->header->boot, boot, sizeof(boot));
+      return true;
+    }
+    close_data(home);
+    unmap_header(home);
+    fault = "its file of chunks is missing or damaged";
+  }
+  home->origin.unusable = fault;
+  return false;
+}
+
+/* What search looks for, and with what right it removes. */
+typedef struct {
+  oap_home *home; /* gets what is found; NULL: nothing is wanted */
+  const oap_options *options;
+  const oap_directories *all;
+  const oap_home_shape *shape;
+  uint32_t keep_seconds;
+  uint32_t removed;
+  char name[OAP_HOME_NAME]; /* of what was found */
+} search;
+
+/* Takes over or removes the home of an open .meta file. False: the file is to be closed. Takes no
+ * lock in vain: another process would believe that the home is in use. */
+static bool look_at(search *s, int meta, const char *name) {
+  if (oap_home_is_in_use(meta)) {
+    return false;
+  }
+  bool is_wanted = s->home != NULL && s->home->header == NULL;
+  const char *fault = is_wanted ? judge(meta, s->shape) : NULL;
+  bool fits = is_wanted && fault == NULL;
+  bool is_expired = oap_home_is_expired(meta, s->keep_seconds);
+  if (fault != NULL) {
+    s->home->origin.unusable = fault;
+  }
+  if ((!fits && !is_expired) || !oap_home_take(meta)) {
+    return false;
+  }
+  if (fits && take_over(s->home, s->options, s->all, name, meta, s->shape)) {
+    memcpy(s->name, name, OAP_HOME_NAME);
+    return true;
+  }
+  if (is_expired) {
+    oap_home_remove(s->all, name);
+    s->removed++;
+  }
+  oap_home_unlock(meta);
+  return true;
+}
+
+/* Goes over all homes. */
+static void search_all(search *s) {
+  int copy = openat(s->all->fd[0], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *list = copy < 0 ? NULL : fdopendir(copy);
+  if (list == NULL) {
+    if (copy >= 0) {
+      close(copy);
+    }
+    return;
+  }
+  for (const struct dirent *entry = readdir(list); entry != NULL; entry = readdir(list)) {
+    char name[OAP_HOME_NAME];
+    int meta =
+        oap_home_is_meta(entry->d_name, name) ? oap_home_file(s->all->fd[0], name, ".meta", 0) : -1;
+    if (meta >= 0 && !look_at(s, meta, name)) {
+      close(meta);
+    }
+  }
+  closedir(list);
+}
+
+/* Makes the files of a new home. Its .meta file is locked before anybody could take it for one. */
+static int make(oap_home *home, const oap_directories *all, const char *name,
+                const oap_home_shape *shape) {
+  int meta = oap_home_file(all->fd[0], name, ".meta", O_CREAT | O_EXCL);
+  if (meta < 0) {
+    return meta;
+  }
+  int error = oap_home_lock(meta);
+  if (error == 0 && ftruncate(meta, (off_t)meta_bytes(shape)) != 0) {
+    error = -errno;
+  }
+  if (error == 0) {
+    error = oap_file_allocate(meta, 0, OAP_HOME_HEADER);
+  }
+  for (uint32_t i = 0; error == 0 && i < all->count; i++) {
+    home->data[i] = oap_home_file(all->fd[i], name, ".data", O_CREAT | O_EXCL);
+    error = home->data[i] < 0 ? home->data[i] : 0;
+  }
+  if (error == 0) {
+    error = map_header(home, meta);
+  }
+  if (error != 0) {
+    close_data(home);
+    oap_home_remove(all, name);
+    oap_home_unlock(meta);
+    return error;
+  }
+  home->is_new = true;
+  home->header->shape = *shape;
+  read_boot(home->header->boot);
+  home->header->sum = 0;
+  home->header->format = FORMAT;
+  home->header->sum = sum_of(home->header);
+  return 0;
+}
+
+static void *beat(void *argument) {
+  oap_home *home = argument;
+  pthread_mutex_lock(&home->heart.lock);
+  while (!home->heart.is_ending) {
+    futimens(home->meta, NULL);
+    oap_periodic_pause(&home->heart, HEARTBEAT_MS);
+  }
+  pthread_mutex_unlock(&home->heart.lock);
+  return NULL;
+}
+
+int oap_home_open(oap_home *home, const oap_options *options, const oap_home_shape *shape) {
+  oap_directories all;
+  if (strlen(options->paths[0]) + sizeof("/oap-4294967295/") + OAP_HOME_NAME >
+      sizeof(home->origin.home)) {
+    return -ENAMETOOLONG;
+  }
+  search wanted = {.home = home,
+                   .options = options,
+                   .all = &all,
+                   .shape = shape,
+                   .keep_seconds = options->keep_seconds};
+  int error = oap_directories_open(options, &all);
+  if (error != 0) {
+    return error;
+  }
+  for (uint32_t i = 0; i < OAP_MAX_PATHS; i++) {
+    home->data[i] = -1;
+  }
+  search_all(&wanted);
+  if (home->header == NULL) {
+    error = oap_home_name(wanted.name);
+    if (error == 0) {
+      error = make(home, &all, wanted.name, shape);
+    }
+  } else {
+    home->origin.is_reopened = true;
+    home->origin.unusable = NULL;
+  }
+  oap_directories_close(&all);
+  if (error != 0) {
+    return error;
+  }
+  snprintf(home->origin.home, sizeof(home->origin.home), "%s/oap-%u/%s", options->paths[0],
+           (unsigned)geteuid(), wanted.name);
+  return oap_periodic_start(&home->heart, beat, home); /* the caller closes the home */
+}
+
+uint32_t oap_home_remove_unused(const oap_options *options) {
+  oap_directories all;
+  search unwanted = {.options = options, .all = &all};
+  if (oap_directories_open(options, &all) != 0) {
+    return 0;
+  }
+  search_all(&unwanted);
+  oap_directories_close(&all);
+  return unwanted.removed;
+}
+
+void oap_home_let_go(oap_home *home) {
+  if (home->header == NULL) {
+    return;
+  }
+  oap_periodic_end(&home->heart);
+  if (home->meta >= 0) {
+    oap_home_unlock(home->meta);
+    home->meta = -1;
+  }
+}
+
+void oap_home_close(oap_home *home, const oap_options *failed) {
+  oap_directories all;
+  if (home->header == NULL) {
+    return;
+  }
+  close_data(home);
+  if (failed != NULL && home->is_new && oap_directories_open(failed, &all) == 0) {
+    const char *name = strrchr(home->origin.home, '/') + 1;
+    oap_home_remove(&all, name);
+    oap_directories_close(&all);
+  }
+  oap_home_let_go(home);
+  oap_periodic_destroy(&home->heart);
+  munmap(home->header, sizeof(oap_home_header));
+  home->header = NULL;
+}
