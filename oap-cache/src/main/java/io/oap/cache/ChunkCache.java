@@ -60,7 +60,7 @@ public final class ChunkCache {
   public final TablePins kept;
   final QuotaEnforcer quotas;
   final LeavingFiles leaving = new LeavingFiles();
-  private final PinnedSet pinned;
+  final PinnedSet pinned;
 
   /** Is told what readers ask for; null where there is none. */
   private final CapacityModel model;

@@ -35,6 +35,7 @@ public final class ColumnCache implements AutoCloseable {
   private final ColumnPool pool;
   private final ChunkCache chunks;
   private final VectorChunks vectors;
+  private final OwnedChunks owned;
   private final MetadataCache footers;
   private final KnownFiles files;
 
@@ -65,6 +66,7 @@ public final class ColumnCache implements AutoCloseable {
     this.model = modelOf(pool, options);
     this.chunks = new ChunkCache(pool, loadTimeoutMillis, files::get, model);
     this.vectors = new VectorChunks(pool, chunks);
+    this.owned = new OwnedChunks(pool, chunks);
     this.footers = new MetadataCache(footerSize);
   }
 
@@ -133,6 +135,11 @@ public final class ColumnCache implements AutoCloseable {
 
   public VectorChunks vectors() {
     return vectors;
+  }
+
+  /** The vector chunks of whoever has no file to read them from again. */
+  public OwnedChunks owned() {
+    return owned;
   }
 
   public MetadataCache footers() {

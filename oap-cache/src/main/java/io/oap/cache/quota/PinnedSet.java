@@ -14,8 +14,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The chunks that stay in the pool whatever is read: one pin of each, which eviction passes over,
- * and the owners for which it stays. Four fifths of the pool stay at most, so that the rest is of
- * use to other chunks. Thread-safe; {@link #has} waits for nobody.
+ * and the owners for which it stays. Four fifths of the pool stay at most, columns of DataFrames
+ * included, so that the rest is of use to other chunks. Thread-safe; {@link #has} waits for nobody.
  */
 public final class PinnedSet {
   private static final Logger LOG = LoggerFactory.getLogger(PinnedSet.class);
@@ -52,6 +52,10 @@ public final class PinnedSet {
 
   private long capacity;
   private long bytes;
+
+  /** Of chunks that are pinned elsewhere, for good: columns of cached DataFrames. */
+  private long owned;
+
   private boolean hasWarned;
 
   public PinnedSet(ColumnPool pool) {
@@ -94,7 +98,7 @@ public final class PinnedSet {
     Outcome outcome = Outcome.PINNED;
     if (pin.bytes() > most) {
       outcome = Outcome.TOO_LONG;
-    } else if (before == null && bytes + pin.bytes() > mostBytes()) {
+    } else if (before == null && bytes + owned + pin.bytes() > mostBytes()) {
       outcome = Outcome.FULL;
       warnOnce();
     }
@@ -165,7 +169,24 @@ public final class PinnedSet {
 
   /** Whether more stays than may, because the pool has shrunk. */
   synchronized boolean isOver() {
-    return bytes > mostBytes();
+    return bytes + owned > mostBytes();
+  }
+
+  /** Counts a chunk that somebody else is to pin, unless as much stays as may. */
+  public synchronized boolean own(long length) {
+    boolean fits = bytes + owned + length <= mostBytes();
+    owned += fits ? length : 0;
+    return fits;
+  }
+
+  /** Ends {@link #own}. */
+  public synchronized void disown(long length) {
+    owned -= length;
+  }
+
+  /** Bytes of the chunks that are {@link #own}ed. */
+  public synchronized long ownedBytes() {
+    return owned;
   }
 
   private long mostBytes() {
@@ -176,7 +197,7 @@ public final class PinnedSet {
     if (!hasWarned) {
       hasWarned = true;
       LOG.warn(
-          "Four fifths of the column cache's pool stay for pinned tables and minimums of tables;"
+          "Four fifths of the column cache's pool stay for pinned tables, minimums and DataFrames;"
               + " further chunks are cached as those of other tables.");
     }
   }

@@ -49,6 +49,18 @@ public final class VectorChunk implements AutoCloseable {
     return new VectorChunk(VectorException.check(NativeVector.open(VectorPieces.of(pin))));
   }
 
+  /**
+   * Opens a chunk that lies outside the pool.
+   *
+   * @param memory begins with the chunk, and stays reachable and as it is until this is closed
+   * @param bytes length of the chunk
+   * @throws VectorException as the other one
+   */
+  public static VectorChunk open(NativeBuffer memory, long bytes) {
+    return new VectorChunk(
+        VectorException.check(NativeVector.open(VectorPieces.of(memory, bytes))));
+  }
+
   private void countRows() {
     rows = NativeVector.rows(chunk);
     zones = (int) (((long) rows + ZONE_ROWS - 1) / ZONE_ROWS);

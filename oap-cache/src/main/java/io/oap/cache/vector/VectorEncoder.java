@@ -104,6 +104,15 @@ public final class VectorEncoder implements AutoCloseable {
     VectorException.check(NativeVector.encoderWrite(open(), VectorPieces.of(reservation)));
   }
 
+  /**
+   * Writes the finished chunk to memory outside the pool, from its beginning.
+   *
+   * @param bytes what {@link #finish} said
+   */
+  public void write(NativeBuffer memory, long bytes) {
+    VectorException.check(NativeVector.encoderWrite(open(), VectorPieces.of(memory, bytes)));
+  }
+
   /** Native memory that this holds now, in bytes. */
   public long memory() {
     return NativeVector.encoderMemory(open());

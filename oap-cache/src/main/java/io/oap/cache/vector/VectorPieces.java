@@ -3,6 +3,7 @@ package io.oap.cache.vector;
 import io.oap.cache.pool.Pin;
 import io.oap.cache.pool.Reservation;
 import java.nio.ByteBuffer;
+import java.util.Objects;
 import java.util.function.IntFunction;
 
 /** Where the pieces of a chunk lie, as natives take it: address and length in turn. */
@@ -16,6 +17,13 @@ final class VectorPieces {
 
   static long[] of(Reservation reservation) {
     return of(reservation.pieces(), reservation::piece);
+  }
+
+  /** One piece at the beginning of memory. */
+  static long[] of(NativeBuffer memory, long bytes) {
+    return new long[] {
+      memory.address(), Objects.checkIndex(bytes, memory.buffer().capacity() + 1L)
+    };
   }
 
   private static long[] of(int pieces, IntFunction<ByteBuffer> piece) {
