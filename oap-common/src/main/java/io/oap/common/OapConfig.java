@@ -88,6 +88,15 @@ public final class OapConfig {
               + "filtered where they lie. auto: they are turned when they are found in the pool, so "
               + "that a column that is read only once costs nothing.");
 
+  public static final ConfigEntry<Boolean> CACHE_DATAFRAMES =
+      bool(
+          "spark.oap.cache.dataframes",
+          true,
+          Scope.SESSION,
+          "Whether CACHE TABLE, cache() and persist() of this session keep flat columns as vector "
+              + "chunks in the pool. They count to the four fifths of a pool that may stay; what has "
+              + "no room there is kept on the heap.");
+
   public static final ConfigEntry<String> PLACEMENT =
       choice(
           "spark.oap.placement",
@@ -199,6 +208,7 @@ public final class OapConfig {
           CACHE_TABLES_QUOTAS,
           CACHE_TABLES_MINIMUMS,
           CACHE_REPRESENTATION,
+          CACHE_DATAFRAMES,
           PLACEMENT,
           CACHE_LOAD_TIMEOUT,
           CACHE_FOOTER_SIZE,

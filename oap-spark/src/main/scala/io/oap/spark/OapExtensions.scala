@@ -4,6 +4,7 @@ import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.SparkSessionExtensions
 import org.slf4j.LoggerFactory
 
+import io.oap.spark.dataframe.DataFrames
 import io.oap.spark.filescan.CachedFileScans
 import io.oap.spark.iceberg.CacheIcebergScans
 import io.oap.spark.internals.{ConfigKeys, SparkInternals, SparkVersion}
@@ -48,6 +49,7 @@ class OapExtensions extends (SparkSessionExtensions => Unit) {
       ConfigKeys.check(conf.getAll.toMap)
       // Sessions start from this configuration, and go back to it with RESET.
       conf.setIfMissing(SystemCatalog.Key, classOf[SystemCatalog].getName)
+      DataFrames.install(conf)
       DriverRuntime.start(context)
     }
     extensions.injectParser((_, spark) => new CacheSelectParser(spark))

@@ -1,0 +1,48 @@
+package io.oap.spark.dataframe
+
+import org.apache.spark.SparkConf
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.internal.{SQLConf, StaticSQLConf}
+import org.apache.spark.sql.types.DataType
+
+import io.oap.common.OapConfig
+import io.oap.spark.vector.VectorType
+
+/** Whether cached DataFrames of an application go to the pool. */
+private[spark] object DataFrames extends Logging {
+  private val Key = StaticSQLConf.SPARK_CACHE_SERIALIZER.key
+  private val Ours = classOf[DataFrameSerializer].getName
+
+  /**
+   * Has the application keep cached DataFrames by our serializer, unless its configuration names one.
+   * Spark takes it from what its first session starts with.
+   */
+  def install(conf: SparkConf): Unit =
+    if (conf.getBoolean("spark.kryo.registrationRequired", defaultValue = false)) {
+      logWarning(
+        "Cached DataFrames stay with Spark alone: spark.kryo.registrationRequired asks for " +
+          "a registration of every class, and Spark registers its own batches only.")
+    } else {
+      conf.setIfMissing(Key, Ours)
+      if (conf.get(Key) == Ours &&
+        SparkSession.getDefaultSession.exists(_.conf.get(Key) != Ours)) {
+        logWarning(
+          "Cached DataFrames stay with Spark alone in this application: it had a session " +
+            s"before the first one with OAP. Set $Key=$Ours before it starts.")
+      }
+    }
+
+  /**
+   * Whether what this session caches goes to the pool. The serializer is one for the process and may
+   * outlive the application that named it.
+   */
+  def areOn(conf: SQLConf): Boolean = {
+    def lookup(key: String): String = conf.getConfString(key, null)
+    conf.getConf(StaticSQLConf.SPARK_CACHE_SERIALIZER) == Ours &&
+    OapConfig.CACHE_ENABLED.get(lookup(_)) && OapConfig.CACHE_DATAFRAMES.get(lookup(_))
+  }
+
+  /** Whether all columns have a vector form. */
+  def areFlat(types: Seq[DataType]): Boolean = types.forall(VectorType.of(_).isDefined)
+}
