@@ -121,6 +121,23 @@ public final class OapConfig {
           1L << 20,
           "Heap memory for parsed Parquet footers, page indexes and bloom filters, per executor.");
 
+  public static final ConfigEntry<Boolean> BUILDSIDES_ENABLED =
+      bool(
+          "spark.oap.buildsides.enabled",
+          true,
+          Scope.SESSION,
+          "Whether queries of this session keep the broadcast side of a join, where it comes from "
+              + "cached tables only, for the next query, and take those that others have kept.");
+
+  public static final ConfigEntry<Long> BUILDSIDES_MAX_SIZE =
+      size(
+          "spark.oap.buildsides.maxSize",
+          "256m",
+          0,
+          "How much the broadcast sides that are kept may have together, for all sessions. They lie "
+              + "in the storage memory of the driver and of each executor that has used them, which "
+              + "puts them on disk when it is short. 0: none is kept.");
+
   public static final ConfigEntry<Long> POOL_SIZE =
       size(
           "spark.oap.pool.size",
@@ -212,6 +229,8 @@ public final class OapConfig {
           PLACEMENT,
           CACHE_LOAD_TIMEOUT,
           CACHE_FOOTER_SIZE,
+          BUILDSIDES_ENABLED,
+          BUILDSIDES_MAX_SIZE,
           POOL_SIZE,
           POOL_PATH,
           POOL_MEDIUM,

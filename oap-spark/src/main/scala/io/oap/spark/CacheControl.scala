@@ -8,6 +8,7 @@ import org.apache.spark.sql.execution.FileSourceScanExec
 
 import io.oap.cache.pool.PoolStats
 import io.oap.cache.stats.{CacheCounters, Figure}
+import io.oap.spark.buildside.BuildSides
 import io.oap.spark.directory.{Answer, Cluster}
 import io.oap.spark.executor.{Clear, ExecutorCache, ListChunks, Part, TellPool}
 import io.oap.spark.read.CountingFormat
@@ -17,11 +18,12 @@ object CacheControl {
   private val Patience = 60.seconds
 
   /**
-   * Empties the column cache of every executor that is alive now.
+   * Empties the column cache of every executor that is alive now, and forgets all build sides.
    *
    * @throws IllegalStateException naming the executors that could not be reached within a minute
    */
   def clear(spark: SparkSession): Unit = {
+    BuildSides.of(spark.sparkContext).clear()
     val silent = Cluster.of(spark.sparkContext).ask(Clear(None), Patience)
       .filter(answer => answer.value.isEmpty && !answer.hasNoPool)
     if (silent.nonEmpty) {

@@ -17,7 +17,11 @@ import io.oap.spark.scan.CachedScanExec
 class SessionsSuite extends CacheSuite {
 
   override protected def settings: Map[String, String] =
-    super.settings + ("spark.scheduler.mode" -> SchedulingMode.FAIR.toString)
+    super.settings ++ Map(
+      "spark.scheduler.mode" -> SchedulingMode.FAIR.toString,
+      // Else a side that another user has built is not read again.
+      "spark.oap.buildsides.enabled" -> "false"
+    )
 
   private val Users = 9
   private val UserWithout = 4

@@ -8,6 +8,7 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkContext$;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.internal.config.ConfigBuilder;
 import org.apache.spark.metrics.source.Source;
 import org.apache.spark.rdd.InputFileBlockHolder$;
@@ -205,6 +206,11 @@ public final class SparkInternals {
                 return metrics;
               }
             });
+  }
+
+  /** Whether the value of a broadcast can be had, which nobody has destroyed. */
+  public static boolean isValid(Broadcast<?> broadcast) {
+    return broadcast.isValid();
   }
 
   /** Whether Spark's access lists are on; for the driver, as are the next two. */

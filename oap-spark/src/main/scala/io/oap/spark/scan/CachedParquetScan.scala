@@ -12,6 +12,7 @@ import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.Scan.ColumnarSupportMode
 import org.apache.spark.sql.execution.datasources.{
   FilePartition,
+  PartitionDirectory,
   PartitionedFile,
   PartitioningAwareFileIndex
 }
@@ -238,10 +239,14 @@ final class CachedParquetScan(
   private lazy val shares = new ScanShares(
     sparkSession.sparkContext,
     readDataSchema.fieldNames.toSeq,
-    shownFiles.listFiles(partitionFilters, dataFilters).flatMap(_.files.map(_.fileStatus))
+    listed.flatMap(_.files.map(_.fileStatus))
       .map(file => placementKey(file) -> file.getLen),
     conf.caseSensitiveAnalysis
   )
+
+  /** The files to read as they are listed, by partition. */
+  private[spark] def listed: Seq[PartitionDirectory] =
+    shownFiles.listFiles(partitionFilters, dataFilters)
 
   private def placementKey(file: FileStatus): Long =
     FileIdentity.placementKey(file.getPath.toString, file.getLen, file.getModificationTime)

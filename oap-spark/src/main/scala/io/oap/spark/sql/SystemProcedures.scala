@@ -11,6 +11,7 @@ import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.types._
 
 import io.oap.common.OapConfig
+import io.oap.spark.buildside.BuildSides
 import io.oap.spark.directory.{Answer, Cluster}
 import io.oap.spark.executor.Clear
 
@@ -63,6 +64,8 @@ private object SystemProcedures {
         case _ =>
           throw StatusException.invalidArgument("clear", "path", "give a table or a path, not both")
       }
+      // All of them, also where a table is named: they cost little to build again.
+      BuildSides.of(session.sparkContext).clear()
       val answers = Cluster.of(session.sparkContext).ask(Clear(what), Patience)
       // Nothing was done then, so this comes before nothing.
       if (answers.forall(_.value.forall(_.chunks == 0))) {

@@ -9,6 +9,7 @@ import org.apache.spark.sql.types._
 
 import io.oap.cache.stats.Figure
 import io.oap.common.{ConfigEntry, OapConfig}
+import io.oap.spark.buildside.{BuildSideFigures, BuildSides}
 import io.oap.spark.directory.{Answer, Cluster}
 import io.oap.spark.status.{ExecutorReport, Figures, PoolReport, ScanReport}
 
@@ -16,7 +17,7 @@ import io.oap.spark.status.{ExecutorReport, Figures, PoolReport, ScanReport}
 private[spark] object SystemTables {
 
   def all: Seq[SystemTable[_]] =
-    Seq(config, executors, AdviceTable.table, scans) ++ ResidencyTables.all
+    Seq(config, executors, AdviceTable.table, scans, buildSides) ++ ResidencyTables.all
 
   /** One record for each key and the value that this session has for it. */
   private val config = new SystemTable[(ConfigEntry[_], String)](
@@ -120,6 +121,23 @@ private[spark] object SystemTables {
 
   private def ofScan(name: String, metric: String, comment: String): SystemColumn[ScanReport] =
     SystemColumn(name, LongType, comment, _.metrics.get(metric))
+
+  private val buildSides = new SystemTable[BuildSideFigures](
+    "buildsides",
+    Seq[SystemColumn[BuildSideFigures]](
+      SystemColumn("sides", LongType, "broadcast sides of joins that are kept", _.sides),
+      SystemColumn("bytes", LongType, "their bytes, as Spark counts them", _.bytes),
+      SystemColumn(
+        "capacity_bytes",
+        LongType,
+        "bytes that they may have, see spark.oap.buildsides.maxSize",
+        _.capacityBytes),
+      SystemColumn("hits", LongType, "times that a query found one", _.hits),
+      SystemColumn("misses", LongType, "times that a query had to build one", _.misses),
+      SystemColumn("evictions", LongType, "sides that made room for others", _.evictions)
+    ),
+    session => Seq(BuildSides.of(session.sparkContext).figures)
+  )
 
   private def reports(session: SparkSession): Seq[ExecutorReport] = {
     val cluster = Cluster.of(session.sparkContext)

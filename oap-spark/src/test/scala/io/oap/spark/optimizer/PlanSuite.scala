@@ -14,7 +14,7 @@ import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
-import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, Exchange, ReusedExchangeExec}
+import org.apache.spark.sql.execution.exchange.{BroadcastExchangeLike, Exchange, ReusedExchangeExec}
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.execution.python.BatchEvalPythonExec
 import org.apache.spark.sql.types.BooleanType
@@ -62,7 +62,7 @@ class PlanSuite extends CacheSuite {
     case stage: QueryStageExec => shape(stage.plan)
     case _: FileSourceScanExec | _: BatchScanExec => Seq("scan")
     // A scan's filter may have been the first to use a broadcast that a join then reuses.
-    case ReusedExchangeExec(_, broadcast: BroadcastExchangeExec) => shape(broadcast)
+    case ReusedExchangeExec(_, broadcast: BroadcastExchangeLike) => shape(broadcast)
     case reused: ReusedExchangeExec => Seq(s"reused ${reused.child.nodeName}")
     // A V1 scan also shows the scalar subqueries of its filter, and may be the first to use them.
     case reused: ReusedSubqueryExec => shape(reused.child)

@@ -110,7 +110,10 @@ class SubqueryPruningSuite extends CacheSuite {
         """SELECT a.id, t.id FROM parts a, LATERAL (
           |  SELECT b.id FROM parts b JOIN keys ON b.id % 5 = k WHERE b.p = a.p) t
           |WHERE a.p = 3 AND a.id < 100""".stripMargin)
-      assert(assertSameRows(lateral).chunksHit === 2, "one partition of each")
+      // Else a side that is kept is not read again.
+      withConf("spark.oap.buildsides.enabled" -> "false") {
+        assert(assertSameRows(lateral).chunksHit === 2, "one partition of each")
+      }
       def exists = sql(
         """SELECT id FROM groups g WHERE EXISTS (
           |  SELECT * FROM parts b JOIN keys ON b.p = k WHERE b.id = g.id)""".stripMargin)

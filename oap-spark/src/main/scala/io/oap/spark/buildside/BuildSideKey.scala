@@ -1,0 +1,58 @@
+package io.oap.spark.buildside
+
+import org.apache.spark.sql.catalyst.plans.physical.BroadcastMode
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.internal.SQLConf
+
+/**
+ * All that decides about the relation of a broadcast.
+ *
+ * @param mode how rows become a relation, in canonical form
+ * @param files which versions of which files each scan of the shape reads
+ * @param settings what the session has set to other values than Spark's, but for what no row
+ *     depends on
+ */
+private[spark] final case class BuildSideKey(
+    shape: PlanShape,
+    mode: BroadcastMode,
+    files: Seq[Seq[FileNow]],
+    settings: Map[String, String]) {
+
+  // Asked for often, and it takes a walk over all of it.
+  override lazy val hashCode: Int = (shape, mode, files, settings).##
+}
+
+private[spark] object BuildSideKey {
+
+  /** Prefixes of keys that decide how and where a query runs, and which sessions often differ in. */
+  private val Harmless = Seq(
+    "spark.oap.",
+    "spark.sql.adaptive.",
+    "spark.sql.autoBroadcastJoinThreshold",
+    "spark.sql.shuffle.partitions")
+
+  /**
+   * Returns the key by which the rows of a plan as a relation are known now; none where they do not
+   * follow from files alone, or where the files cannot be told.
+   *
+   * @throws java.util.concurrent.ExecutionException when a file cannot be asked for
+   */
+  def of(mode: BroadcastMode, plan: SparkPlan, conf: SQLConf): Option[BuildSideKey] = {
+    val canonical = plan.canonicalized
+    for {
+      shape <- PlanShape.of(canonical)
+      files <- FilesNow.of(PlanShape.scans(canonical))
+    } yield BuildSideKey(shape, mode.canonicalized, files, settings(conf))
+  }
+
+  /** What Spark takes where nothing is set; a session that sets the same is no other one. */
+  private lazy val defaults: Map[String, String] =
+    new SQLConf().getAllDefinedConfs.map { case (key, value, _, _) => key -> value }.toMap
+
+  private def settings(conf: SQLConf): Map[String, String] =
+    conf.getAllConfs.filterNot { case (key, value) =>
+      Harmless.exists(key.startsWith) || defaults.get(key).contains(value)
+    } +
+      // Where it is not set it is that of the process, which may change.
+      (SQLConf.SESSION_LOCAL_TIMEZONE.key -> conf.sessionLocalTimeZone)
+}

@@ -1,0 +1,70 @@
+package io.oap.spark.buildside
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.SparkPlan
+
+import io.oap.spark.{CacheControl, CacheSuite}
+
+/** A star of cached tables, and what tests of kept build sides ask of queries on it. */
+private[buildside] trait BuildSideTables { this: CacheSuite =>
+
+  protected def sql(text: String): DataFrame = spark.sql(text)
+
+  protected def createTables(): Unit = {
+    spark.range(0, 20000, 1, 2)
+      .selectExpr(
+        "id",
+        "CAST(id % 100 AS INT) AS item",
+        "CAST(id % 7 AS INT) AS day",
+        "IF(id % 50 = 3, NULL, CAST(id % 100 AS STRING)) AS code")
+      .write.partitionBy("day").saveAsTable("sales")
+    spark.range(0, 100, 1, 1)
+      .selectExpr(
+        "CAST(id AS INT) AS item",
+        "CAST(id AS STRING) AS code",
+        "CAST(id % 5 AS INT) AS brand",
+        "CAST('2024-03-10 01:30:00' AS TIMESTAMP) + make_interval(0, 0, 0, 0, CAST(id % 24 AS INT)) AS made"
+      )
+      .write.saveAsTable("items")
+    spark.range(0, 5, 1, 1)
+      .selectExpr(
+        "CAST(id AS INT) AS brand",
+        "concat('brand ', id) AS name").write.saveAsTable("brands")
+    spark.range(0, 7, 1, 1)
+      .selectExpr(
+        "CAST(id AS INT) AS day",
+        "CAST(id % 3 AS INT) AS month").write.saveAsTable("days")
+  }
+
+  protected def sides: BuildSideFigures = BuildSides.of(spark.sparkContext).figures
+
+  /** Runs the body, and returns how many build sides it found and how many it built to be kept. */
+  protected def asked(body: => Unit): (Long, Long) = {
+    val before = sides
+    body
+    val after = sides
+    (after.hits - before.hits, after.misses - before.misses)
+  }
+
+  /** Asserts equal rows alone, with a side that is built, and with those that are kept of it. */
+  protected def assertKept(query: => DataFrame): Unit = {
+    val expected = alone(rows(query))
+    assert(expected.nonEmpty)
+    CacheControl.clear(spark)
+    val (_, built) = asked(assertRows(rows(query), expected, "cold run"))
+    assert(built > 0 && sides.sides > 0, "no side was kept")
+    val (hits, misses) = asked(assertRows(rows(query), expected, "second run"))
+    assert(hits > 0 && misses === 0)
+  }
+
+  /** Asserts equal rows of a query of which nothing is kept. */
+  protected def assertNotKept(query: => DataFrame): Unit = {
+    val expected = alone(outcome(query))
+    CacheControl.clear(spark)
+    for (run <- Seq("first run", "second run")) assertOutcome(outcome(query), expected, run)
+    assert(sides.sides === 0)
+  }
+
+  protected def exchanges(plan: SparkPlan): Seq[KeptBroadcastExec] =
+    collectWithSubqueries(plan) { case exchange: KeptBroadcastExec => exchange }
+}
