@@ -11,6 +11,9 @@ import java.util.regex.Pattern;
  */
 final class ConfigText {
   private static final Pattern NUMBER_WITH_UNIT = Pattern.compile("(\\d+)\\s*([a-zA-Z]*)");
+  private static final String NODE = "([0-9]|[1-5][0-9]|6[0-3])";
+  private static final Pattern NODES =
+      Pattern.compile("(interleave:)?" + NODE + "(," + NODE + ")*");
 
   private ConfigText() {}
 
@@ -74,5 +77,13 @@ final class ConfigText {
       throw new IllegalArgumentException(Long.toString(value));
     }
     return value;
+  }
+
+  /** Reads numbers of memory nodes, or nothing; returns the text. */
+  static String parseNodes(String text) {
+    if (!text.isEmpty() && !NODES.matcher(text).matches()) {
+      throw new IllegalArgumentException(text);
+    }
+    return text;
   }
 }
