@@ -47,7 +47,8 @@ static jlong native_address(JNIEnv *env, jclass class, jobject buffer) {
  * pool's address stands in out[0]. */
 static jint native_open(JNIEnv *env, jclass class, jlong capacity, jint medium, jbyteArray paths,
                         jint path_count, jlong nodes, jboolean interleave, jboolean prefault,
-                        jboolean erase, jstring policy, jint shards, jlongArray out) {
+                        jboolean erase, jint keep_seconds, jstring policy, jint shards,
+                        jlongArray out) {
   if (path_count > OAP_MAX_PATHS) {
     return -EINVAL;
   }
@@ -61,6 +62,8 @@ static jint native_open(JNIEnv *env, jclass class, jlong capacity, jint medium, 
       .nodes = (uint64_t)nodes,
       .prefault = prefault,
       .erase = erase,
+      .reopen = keep_seconds > 0,
+      .keep_seconds = (uint32_t)keep_seconds,
       .shards = (uint32_t)shards,
   };
   jint result = -ENOMEM; /* if the JVM cannot lend its bytes; an exception is pending */
@@ -88,6 +91,22 @@ static jint native_open(JNIEnv *env, jclass class, jlong capacity, jint medium, 
     (*env)->ReleaseStringUTFChars(env, policy, policy_text);
   }
   return result;
+}
+
+/* Numbers and texts of oap_origin, in their order; the texts as bytes, for they may have a path. */
+static jbyteArray native_origin(JNIEnv *env, jclass class, jlong pool, jlongArray out,
+                                jboolean home) {
+  const oap_origin *origin = oap_pool_origin(oap_at(pool));
+  const jlong numbers[] = {origin->is_reopened, (jlong)origin->chunks, (jlong)origin->bytes,
+                           (jlong)origin->refused};
+  const char *text = home ? origin->home : origin->unusable;
+  (*env)->SetLongArrayRegion(env, out, 0, 4, numbers);
+  jsize length = text == NULL ? 0 : (jsize)strlen(text);
+  jbyteArray bytes = (*env)->NewByteArray(env, length);
+  if (bytes != NULL && length > 0) {
+    (*env)->SetByteArrayRegion(env, bytes, 0, length, (const jbyte *)text);
+  }
+  return bytes;
 }
 
 static jint native_retire(JNIEnv *env, jclass class, jlong pool) {
@@ -228,7 +247,8 @@ static const JNINativeMethod methods[] = {
     {"version", "()Ljava/lang/String;", (void *)native_version},
     {"errorText", "(I)Ljava/lang/String;", (void *)native_error_text},
     {"address", "(Ljava/nio/ByteBuffer;)J", (void *)native_address},
-    {"open", "(JI[BIJZZZLjava/lang/String;I[J)I", (void *)native_open},
+    {"open", "(JI[BIJZZZILjava/lang/String;I[J)I", (void *)native_open},
+    {"origin", "(J[JZ)[B", (void *)native_origin},
     {"retire", "(J)I", (void *)native_retire},
     {"close", "(J)I", (void *)native_close},
     {"resize", "(JJ)I", (void *)native_resize},

@@ -2,6 +2,7 @@ package io.oap.cache;
 
 import static java.util.stream.Collectors.toSet;
 
+import io.oap.cache.file.FileNames;
 import io.oap.cache.file.KnownFiles;
 import io.oap.cache.file.MetadataCache;
 import io.oap.cache.pool.CapacityEstimates;
@@ -39,6 +40,9 @@ public final class ColumnCache implements AutoCloseable {
   private final MetadataCache footers;
   private final KnownFiles files;
 
+  /** Null where the pool goes with the process. */
+  private final FileNames names;
+
   /** Null where there is no memory or no thread for it. */
   private final CapacityModel model;
 
@@ -61,13 +65,34 @@ public final class ColumnCache implements AutoCloseable {
 
   private ColumnCache(PoolOptions options, long loadTimeoutMillis, long footerSize) {
     this.options = options;
-    this.pool = ColumnPool.open(options);
+    this.pool = openPool(options);
     this.files = new KnownFiles(this::heldFiles);
     this.model = modelOf(pool, options);
     this.chunks = new ChunkCache(pool, loadTimeoutMillis, files::get, model);
     this.vectors = new VectorChunks(pool, chunks);
     this.owned = new OwnedChunks(pool, chunks);
     this.footers = new MetadataCache(footerSize);
+    this.names = pool.origin == null ? null : new FileNames(pool.origin.names());
+    if (names != null) {
+      files.keep(names);
+    }
+  }
+
+  /** A pool that cannot be kept for the next process is opened without that. */
+  private static ColumnPool openPool(PoolOptions options) {
+    try {
+      ColumnPool pool = ColumnPool.open(options);
+      if (pool.origin != null) {
+        LOG.info("The column chunk pool is {}", pool.origin.inWords());
+      }
+      return pool;
+    } catch (PoolException e) {
+      if (options.keepSeconds() == 0) {
+        throw e;
+      }
+      LOG.warn("{}. The pool is opened without spark.oap.pool.reopen.", e.getMessage());
+      return ColumnPool.open(options.withReopening(0));
+    }
   }
 
   private static CapacityModel modelOf(ColumnPool pool, PoolOptions options) {
@@ -237,6 +262,9 @@ public final class ColumnCache implements AutoCloseable {
   @Override
   public void close() {
     chunks.letGo(key -> true);
+    if (names != null) {
+      names.close();
+    }
     pool.close();
     if (model != null) {
       model.close();

@@ -204,6 +204,24 @@ public final class OapConfig {
               + "device. What an executor leaves that is killed is overwritten when the next one "
               + "opens the device.");
 
+  public static final ConfigEntry<Boolean> POOL_REOPEN =
+      bool(
+          "spark.oap.pool.reopen",
+          false,
+          Scope.STATIC,
+          "Whether a pool in files (spark.oap.pool.path) outlives its executor, however that ends, "
+              + "and the next executor of the same user on the host goes on with it: with the same "
+              + "size, policy, number of paths and version of OAP. Each chunk is checked at its "
+              + "first use. Bytes of users' files stay on the host until then, readable by this "
+              + "user alone.");
+
+  public static final ConfigEntry<Long> POOL_REOPEN_WITHIN =
+      duration(
+          "spark.oap.pool.reopenWithin",
+          "24h",
+          "With spark.oap.pool.reopen: a pool that no executor has used for so long is removed by "
+              + "the next executor that opens one on its path.");
+
   public static final ConfigEntry<String> POOL_POLICY =
       choice(
           "spark.oap.pool.policy",
@@ -235,6 +253,8 @@ public final class OapConfig {
           POOL_NODES,
           POOL_PREFAULT,
           POOL_ERASE,
+          POOL_REOPEN,
+          POOL_REOPEN_WITHIN,
           POOL_POLICY);
 
   private OapConfig() {}

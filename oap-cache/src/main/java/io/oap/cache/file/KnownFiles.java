@@ -21,7 +21,8 @@ import java.util.function.Supplier;
  *
  * <p>Files enter when they are opened. Now and then those of which the pool holds nothing leave, so
  * that there are about as many as the pool has need of. One that leaves between its opening and its
- * first chunk is unknown until it is opened again; who asks has to live with that. Thread-safe.
+ * first chunk is unknown until it is opened again; who asks has to live with that. Those of a pool
+ * that outlives its process are written down ({@link FileNames}). Thread-safe.
  */
 public final class KnownFiles {
 
@@ -69,6 +70,7 @@ public final class KnownFiles {
   private final int few;
   private final long fewBytes;
   private final AtomicLong bytes = new AtomicLong();
+  private volatile FileNames names;
   private volatile int most;
   private volatile long mostBytes;
 
@@ -85,6 +87,22 @@ public final class KnownFiles {
     this.fewBytes = fewBytes;
     this.most = few;
     this.mostBytes = fewBytes;
+  }
+
+  /**
+   * Knows the files again that a former process knew and of which the pool holds chunks, and writes
+   * down for the next one what becomes known from here on.
+   */
+  public void keep(FileNames kept) {
+    Set<FileId> ids = held.get();
+    for (KnownFile file : kept.read()) {
+      FileId id = file.identity().id();
+      if (ids.contains(id)) {
+        add(id, () -> file);
+      }
+    }
+    kept.write(files.values());
+    names = kept;
   }
 
   /** The file of this id, or null. */
@@ -148,6 +166,10 @@ public final class KnownFiles {
     KnownFile file = withSharedColumns(describe.get());
     if (files.putIfAbsent(id, file) == null) {
       bytes.addAndGet(file.heapBytes());
+      FileNames kept = names;
+      if (kept != null) {
+        kept.append(file);
+      }
       if (areMany()) {
         forgetUnheld(id);
       }
@@ -169,6 +191,9 @@ public final class KnownFiles {
               bytes.addAndGet(-file.heapBytes());
             }
           });
+      if (names != null) {
+        names.write(files.values());
+      }
       most = Math.max(few, 2 * files.size());
       mostBytes = Math.max(fewBytes, 2 * bytes.get());
     }

@@ -31,17 +31,19 @@ public final class ColumnPool implements AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger(ColumnPool.class);
 
+  /** Where a pool comes from that outlives its process; null for one that does not. */
+  public final PoolOrigin origin;
+
   private final long pool;
-  private final String place;
-  private final ByteBuffer[] windows;
+  final ByteBuffer[] windows;
   final ByteBuffer[] readOnlyWindows;
   private final LostWrites lostWrites;
   private volatile boolean closed;
 
   private ColumnPool(long pool, String place, BiFunction<Long, Integer, ByteBuffer> window) {
     this.pool = pool;
-    this.place = place;
     lostWrites = new LostWrites(place);
+    origin = PoolOrigin.of(pool);
     List<ByteBuffer> list = new ArrayList<>();
     for (ByteBuffer w = window.apply(pool, 0); w != null; ) {
       list.add(w);
@@ -78,7 +80,8 @@ public final class ColumnPool implements AutoCloseable {
       throw e;
     }
     if (options.erased() && options.medium() == Medium.DEVDAX) {
-      Runtime.getRuntime().addShutdownHook(new Thread(opened::closeAtExit, "oap-erase"));
+      Runtime.getRuntime()
+          .addShutdownHook(new Thread(() -> opened.closeAtExit(options.place()), "oap-erase"));
     }
     return opened;
   }
@@ -293,16 +296,12 @@ public final class ColumnPool implements AutoCloseable {
   }
 
   /** What is in use cannot be erased; the next pool on the device does that. */
-  private void closeAtExit() {
+  private void closeAtExit(String place) {
     try {
       close();
     } catch (PoolException e) {
       LOG.warn("The devices of the pool in {} are not erased: {}", place, e.getMessage());
     }
-  }
-
-  ByteBuffer[] windows() {
-    return windows;
   }
 
   /** Trims what was reserved, and returns it anew; the caller gives up its former handle. */

@@ -26,9 +26,12 @@ final class NativePool {
       boolean interleaved,
       boolean prefaulted,
       boolean erased,
+      int keepSeconds,
       String policy,
       int shards,
       long[] out);
+
+  static native byte[] origin(long pool, long[] numbers, boolean home);
 
   static native int retire(long pool);
 

@@ -32,7 +32,11 @@ final class OpenFault {
           case Errno.EBUSY ->
               "another pool, of this process or another, lies on one of the devices; give each"
                   + " executor devices of its own, or run one executor on each host";
-          case Errno.EACCES, Errno.EPERM -> "this user must be able to read and write there";
+          case Errno.EPERM ->
+              options.keepSeconds() > 0
+                  ? "the directory oap-<user id> in a path must belong to this user alone; remove it"
+                  : "this user must be able to read and write there";
+          case Errno.EACCES -> "this user must be able to read and write there";
           case Errno.EMFILE -> "the process has too many files open";
           default -> "the system refused it";
         };

@@ -1,12 +1,12 @@
 package io.oap.cache.pool;
 
 import io.oap.common.OapConfig;
-import java.nio.charset.Charset;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
@@ -28,6 +28,8 @@ import java.util.stream.Collectors;
  * @param erased whether devices ({@link Medium#DEVDAX}) are overwritten with zeros when the pool is
  *     opened and when it is closed, also when the JVM ends in order; that takes as long as writing
  *     them
+ * @param keepSeconds for how long a pool in files that nobody uses any more is kept for the next
+ *     process, which takes it over with its chunks; 0: it goes with its process
  * @param policy which chunks are evicted: "s3fifo" (the default, also for null), "generations" or
  *     "lru"
  * @param shards independent parts, a power of two, or 0 to choose by capacity
@@ -40,6 +42,7 @@ public record PoolOptions(
     boolean interleaved,
     boolean prefaulted,
     boolean erased,
+    int keepSeconds,
     String policy,
     int shards) {
 
@@ -67,12 +70,20 @@ public record PoolOptions(
               + " paths, got "
               + paths.size());
     }
+    if (keepSeconds > 0 && medium != Medium.FILE && medium != Medium.FSDAX) {
+      throw new IllegalArgumentException(
+          OapConfig.POOL_REOPEN.key()
+              + " is for pools in files: set "
+              + OapConfig.POOL_PATH.key()
+              + " to a directory");
+    }
     paths = List.copyOf(paths);
   }
 
   /** A pool in anonymous memory. */
   public static PoolOptions anonymous(long capacityBytes) {
-    return new PoolOptions(capacityBytes, Medium.DRAM, List.of(), 0, false, false, false, null, 0);
+    return new PoolOptions(
+        capacityBytes, Medium.DRAM, List.of(), 0, false, false, false, 0, null, 0);
   }
 
   /** A pool in an unnamed file of this directory. */
@@ -82,37 +93,88 @@ public record PoolOptions(
 
   /** A pool in directories or on devices. */
   public static PoolOptions onPaths(long capacityBytes, Medium medium, List<Path> paths) {
-    return new PoolOptions(capacityBytes, medium, paths, 0, false, false, false, null, 0);
+    return new PoolOptions(capacityBytes, medium, paths, 0, false, false, false, 0, null, 0);
   }
 
   /** A pool on memory nodes. */
   public static PoolOptions onNodes(long capacityBytes, long nodes, boolean interleaved) {
     return new PoolOptions(
-        capacityBytes, Medium.NODE, List.of(), nodes, interleaved, false, false, null, 0);
+        capacityBytes, Medium.NODE, List.of(), nodes, interleaved, false, false, 0, null, 0);
   }
 
   /** Returns these options, with memory that is touched in the background. */
   public PoolOptions withPrefault() {
     return new PoolOptions(
-        capacityBytes, medium, paths, nodes, interleaved, true, erased, policy, shards);
+        capacityBytes,
+        medium,
+        paths,
+        nodes,
+        interleaved,
+        true,
+        erased,
+        keepSeconds,
+        policy,
+        shards);
   }
 
   /** Returns these options, for a pool that leaves nothing on its devices. */
   public PoolOptions withErasure() {
     return new PoolOptions(
-        capacityBytes, medium, paths, nodes, interleaved, prefaulted, true, policy, shards);
+        capacityBytes,
+        medium,
+        paths,
+        nodes,
+        interleaved,
+        prefaulted,
+        true,
+        keepSeconds,
+        policy,
+        shards);
+  }
+
+  /** Returns these options, for a pool in files that the next process takes over. */
+  public PoolOptions withReopening(int seconds) {
+    return new PoolOptions(
+        capacityBytes,
+        medium,
+        paths,
+        nodes,
+        interleaved,
+        prefaulted,
+        erased,
+        seconds,
+        policy,
+        shards);
   }
 
   /** Returns these options with another policy. */
   public PoolOptions withPolicy(String name) {
     return new PoolOptions(
-        capacityBytes, medium, paths, nodes, interleaved, prefaulted, erased, name, shards);
+        capacityBytes,
+        medium,
+        paths,
+        nodes,
+        interleaved,
+        prefaulted,
+        erased,
+        keepSeconds,
+        name,
+        shards);
   }
 
   /** Returns these options with so many shards. */
   public PoolOptions withShards(int count) {
     return new PoolOptions(
-        capacityBytes, medium, paths, nodes, interleaved, prefaulted, erased, policy, count);
+        capacityBytes,
+        medium,
+        paths,
+        nodes,
+        interleaved,
+        prefaulted,
+        erased,
+        keepSeconds,
+        policy,
+        count);
   }
 
   /**
@@ -151,8 +213,16 @@ public record PoolOptions(
         interleaved,
         OapConfig.POOL_PREFAULT.get(lookup),
         OapConfig.POOL_ERASE.get(lookup),
+        keepSeconds(lookup),
         OapConfig.POOL_POLICY.get(lookup),
         0);
+  }
+
+  private static int keepSeconds(Function<String, String> lookup) {
+    long seconds = TimeUnit.MILLISECONDS.toSeconds(OapConfig.POOL_REOPEN_WITHIN.get(lookup));
+    return OapConfig.POOL_REOPEN.get(lookup)
+        ? (int) Math.max(1, Math.min(seconds, Integer.MAX_VALUE))
+        : 0;
   }
 
   /** Where the chunks lie, in words: "anonymous memory", "a file in /mnt/pmem0". */
@@ -193,12 +263,13 @@ public record PoolOptions(
     return NativePool.open(
         capacityBytes,
         medium.ordinal(),
-        text.toString().getBytes(Charset.forName(System.getProperty("sun.jnu.encoding", "UTF-8"))),
+        text.toString().getBytes(PoolOrigin.fileNames()),
         paths.size(),
         nodes,
         interleaved,
         prefaulted,
         erased,
+        keepSeconds,
         policy,
         shards,
         pool);

@@ -90,7 +90,7 @@ public final class Reservation extends ChunkHandle implements AutoCloseable {
    * @throws IllegalStateException when nothing is reserved, or not any more
    */
   public ByteBuffer piece(int i) {
-    return slice(i, pool == null ? null : pool.windows());
+    return slice(i, pool == null ? null : pool.windows);
   }
 
   /**

@@ -18,7 +18,7 @@ public final class PoolFaults {
   /** Changes the first byte of a chunk that is held. */
   public static void damage(ColumnPool pool, ChunkKey key) {
     try (Pin pin = pool.pin(key)) {
-      ByteBuffer bytes = pin.slice(0, pool.windows());
+      ByteBuffer bytes = pin.slice(0, pool.windows);
       bytes.put(0, (byte) ~bytes.get(0));
     }
   }

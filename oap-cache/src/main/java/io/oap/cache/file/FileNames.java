@@ -1,0 +1,189 @@
+package io.oap.cache.file;
+
+import io.oap.cache.file.KnownFiles.KnownFile;
+import io.oap.common.FileIdentity;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.SeekableByteChannel;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Set;
+import java.util.zip.CRC32C;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The known files of a pool that outlives its process, in a file beside it: a record each, appended
+ * when the file becomes known. A record that is torn ends the list; what comes behind it is
+ * forgotten, and becomes known again when it is opened. Faults are logged once, and then nothing
+ * more is written. Thread-safe.
+ */
+public final class FileNames {
+  private static final Logger LOG = LoggerFactory.getLogger(FileNames.class);
+  private static final long MAGIC = 0x4f4150204e414d31L;
+  private static final int HEAD = 2 * Integer.BYTES;
+
+  private final Path path;
+  private SeekableByteChannel out;
+  private boolean isGivenUp;
+
+  /**
+   * @param path where the records lie; whoever has the pool has this file, too
+   */
+  public FileNames(Path path) {
+    this.path = path;
+  }
+
+  /** Reads what is there; nothing where it cannot be read. */
+  public synchronized List<KnownFile> read() {
+    List<KnownFile> files = new ArrayList<>();
+    if (!Files.isRegularFile(path, LinkOption.NOFOLLOW_LINKS)) {
+      return files;
+    }
+    try {
+      ByteBuffer all = ByteBuffer.wrap(Files.readAllBytes(path));
+      boolean isWhole = all.remaining() >= Long.BYTES && all.getLong() == MAGIC;
+      while (isWhole && all.remaining() >= HEAD) {
+        int length = all.getInt();
+        int sum = all.getInt();
+        isWhole = length > 0 && length <= all.remaining() && sum == sumOf(all, length);
+        if (isWhole) {
+          files.add(decode(all, length));
+        }
+      }
+    } catch (IOException | RuntimeException e) {
+      LOG.warn("The names of files of a former process are not read: {}", e.toString());
+    }
+    return files;
+  }
+
+  /** Replaces all records. */
+  public synchronized void write(Collection<KnownFile> files) {
+    if (isGivenUp) {
+      return;
+    }
+    Path next = path.resolveSibling(path.getFileName() + ".next");
+    try {
+      close();
+      Files.deleteIfExists(next);
+      out =
+          FileChannel.open(
+              next,
+              Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
+              PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+      writeFully(ByteBuffer.allocate(Long.BYTES).putLong(0, MAGIC));
+      for (KnownFile file : files) {
+        writeFully(encode(file));
+      }
+      Files.move(next, path, StandardCopyOption.ATOMIC_MOVE);
+    } catch (IOException | RuntimeException e) {
+      giveUp(e);
+    }
+  }
+
+  /** Adds a record. */
+  public synchronized void append(KnownFile file) {
+    if (isGivenUp || out == null) {
+      return;
+    }
+    try {
+      writeFully(encode(file));
+    } catch (IOException | RuntimeException e) {
+      giveUp(e);
+    }
+  }
+
+  /** Lets go of the file, which stays. */
+  public synchronized void close() {
+    if (out != null) {
+      try {
+        out.close();
+      } catch (IOException e) {
+        LOG.debug("The names of files", e);
+      }
+      out = null;
+    }
+  }
+
+  private void writeFully(ByteBuffer bytes) throws IOException {
+    while (bytes.hasRemaining()) {
+      out.write(bytes);
+    }
+  }
+
+  private void giveUp(Exception e) {
+    isGivenUp = true;
+    close();
+    LOG.warn(
+        "Names of files are no longer written to {}; the next process will not know the files that"
+            + " come now until they are opened: {}",
+        path,
+        e.toString());
+  }
+
+  private static int sumOf(ByteBuffer bytes, int length) {
+    CRC32C crc = new CRC32C();
+    crc.update(bytes.slice(bytes.position(), length));
+    return (int) crc.getValue();
+  }
+
+  private static ByteBuffer encode(KnownFile file) throws IOException {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    DataOutputStream data = new DataOutputStream(bytes);
+    data.writeLong(0); // length and sum
+    data.writeUTF(file.identity().path());
+    data.writeLong(file.identity().length());
+    data.writeLong(file.identity().modificationTime());
+    data.writeUTF(file.identity().etag());
+    data.writeInt(file.columns().size());
+    for (String column : file.columns()) {
+      data.writeUTF(column);
+    }
+    data.writeInt(file.starts().length);
+    for (long start : file.starts()) {
+      data.writeLong(start);
+    }
+    data.writeInt(file.chunkBytes().length);
+    for (int length : file.chunkBytes()) {
+      data.writeInt(length);
+    }
+    ByteBuffer record = ByteBuffer.wrap(bytes.toByteArray());
+    int length = record.remaining() - HEAD;
+    record.putInt(0, length);
+    record.putInt(Integer.BYTES, sumOf(record.duplicate().position(HEAD), length));
+    return record;
+  }
+
+  private static KnownFile decode(ByteBuffer from, int length) throws IOException {
+    DataInputStream data =
+        new DataInputStream(new ByteArrayInputStream(from.array(), from.position(), length));
+    from.position(from.position() + length);
+    FileIdentity identity =
+        new FileIdentity(data.readUTF(), data.readLong(), data.readLong(), data.readUTF());
+    List<String> columns = new ArrayList<>();
+    for (int left = data.readInt(); left > 0; left--) {
+      columns.add(data.readUTF());
+    }
+    long[] starts = new long[data.readInt()];
+    for (int i = 0; i < starts.length; i++) {
+      starts[i] = data.readLong();
+    }
+    int[] chunkBytes = new int[data.readInt()];
+    for (int i = 0; i < chunkBytes.length; i++) {
+      chunkBytes[i] = data.readInt();
+    }
+    return new KnownFile(identity, List.copyOf(columns), starts, chunkBytes);
+  }
+}
