@@ -2,7 +2,7 @@ package io.oap.spark.iceberg
 
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.catalyst.expressions.DynamicPruningExpression
-import org.apache.spark.sql.execution.{InSubqueryExec, SparkPlan}
+import org.apache.spark.sql.execution.{ExplainMode, InSubqueryExec, SparkPlan}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 import io.oap.cache.stats.Figure
@@ -57,6 +57,10 @@ class IcebergJoinKeysSuite extends IcebergSuite with FlatIcebergTables {
     assertFlat(star())
     assert(keys(star()) === Seq("day_sk", "item_sk"))
     assert(dropped(star()) > 19000)
+    val ran = star()
+    ran.collect()
+    val explained = ran.queryExecution.explainString(ExplainMode.fromString("formatted"))
+    assert("joinkeys#".r.findAllIn(explained).size >= 2, explained)
     withConf("spark.oap.cache.representation" -> "encoded")(assert(dropped(star()) > 19000))
     for (conf <- Seq(
         "spark.sql.adaptive.enabled" -> "false",
