@@ -89,7 +89,7 @@ public final class OapConfig {
   public static final ConfigEntry<Boolean> CACHE_DATAFRAMES =
       bool(
           "spark.oap.cache.dataframes",
-          true,
+          false,
           Scope.SESSION,
           "Whether CACHE TABLE, cache() and persist() of this session keep flat columns as vector "
               + "chunks in the pool. They count to the four fifths of a pool that may stay; what has "

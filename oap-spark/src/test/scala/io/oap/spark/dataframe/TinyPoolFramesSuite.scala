@@ -4,7 +4,8 @@ import io.oap.spark.CacheControl
 
 /** DataFrames that are larger than the pool. */
 class TinyPoolFramesSuite extends FramesInPool {
-  override protected def settings: Map[String, String] = Map("spark.oap.pool.size" -> "1m")
+  override protected def settings: Map[String, String] =
+    super.settings + ("spark.oap.pool.size" -> "1m")
 
   test("pool_tooSmall_givesTheSameRows_andKeepsRoom") {
     assertCached(flat(60000))
