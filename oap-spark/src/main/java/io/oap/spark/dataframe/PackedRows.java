@@ -86,7 +86,13 @@ final class PackedRows implements Serializable {
     to.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + (long) start, ends[row] - start);
   }
 
-  private int start(int row) {
+  /** The bytes that rows stand in; another array when a row was added. */
+  byte[] array() {
+    return bytes;
+  }
+
+  /** Where a row begins there, from 0. */
+  int start(int row) {
     return row == 0 ? 0 : ends[row - 1];
   }
 
