@@ -4,7 +4,6 @@ import java.nio.ByteBuffer
 
 import scala.jdk.CollectionConverters._
 
-import io.oap.cache.ColumnCache
 import io.oap.cache.pool.ColumnPool
 import io.oap.common.ChunkKey
 import io.oap.spark.executor.ExecutorCache
@@ -19,12 +18,8 @@ object DamagedPool {
    */
   def damage(isMeant: ChunkKey => Boolean)(change: ByteBuffer => Unit): Unit = {
     val cache = ExecutorCache.get().get
-    val field = classOf[ColumnCache].getDeclaredField("pool")
-    field.setAccessible(true)
-    val pool = field.get(cache).asInstanceOf[ColumnPool]
-    val windows = classOf[ColumnPool].getDeclaredMethod("windows")
-    windows.setAccessible(true)
-    val window = windows.invoke(pool).asInstanceOf[Array[ByteBuffer]].head
+    val pool = field(cache, "pool").asInstanceOf[ColumnPool]
+    val window = field(pool, "windows").asInstanceOf[Array[ByteBuffer]].head
     val pin = pool.pin(cache.snapshot().chunks.asScala.map(_.key).find(isMeant).get)
     try {
       val chunk = pin.piece(0)
@@ -33,5 +28,11 @@ object DamagedPool {
         .find(i => window.slice(i, chunk.remaining) == chunk).get
       change(window.slice(at, chunk.remaining))
     } finally pin.close()
+  }
+
+  private def field(of: AnyRef, name: String): AnyRef = {
+    val found = of.getClass.getDeclaredField(name)
+    found.setAccessible(true)
+    found.get(of)
   }
 }
