@@ -1,7 +1,10 @@
 package io.oap.spark.dataframe
 
+import scala.concurrent.duration._
+
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.storage.StorageLevel
+import org.scalatest.concurrent.Eventually.{eventually, timeout}
 
 /** DataFrames that are cached in the pool give the rows that they give uncached. */
 class DataFrameSuite extends FramesInPool {
@@ -105,7 +108,8 @@ class DataFrameSuite extends FramesInPool {
       assert(poolBytes > 0)
       assert(spark.sql("SELECT word FROM words WHERE word = 'w3'").count() === 10000)
     } finally spark.sql("UNCACHE TABLE words")
-    assert(poolBytes === 0)
+    // The command does not wait for the blocks to go.
+    eventually(timeout(20.seconds))(assert(poolBytes === 0))
   }
 
   test("session_switchedOff_isSparkAlone") {
