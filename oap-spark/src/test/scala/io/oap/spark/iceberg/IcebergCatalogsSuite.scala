@@ -46,7 +46,8 @@ class IcebergCatalogsSuite extends IcebergSuite {
     sql("CREATE TABLE plain USING parquet AS SELECT id, 'v1' AS v FROM range(5000)")
     def joined = sql("SELECT count(*), sum(t.id) FROM t JOIN plain p ON t.v = p.v AND t.id = p.id")
     assertWarm(joined)
-    assert(isCached(joined) && cachedScans(executed(joined)).size === 1)
+    // The join's keys, which drop rows of the Iceberg table, come from its broadcast: one scan, met again.
+    assert(isCached(joined) && cachedScans(executed(joined)).distinct.size === 1)
   }
 
   test("a table that is only a path") {
