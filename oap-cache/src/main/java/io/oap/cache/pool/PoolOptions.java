@@ -18,7 +18,7 @@ import java.util.stream.Collectors;
  * @param medium where the chunks lie
  * @param paths directories ({@link Medium#FILE}, {@link Medium#FSDAX}) or devices ({@link
  *     Medium#DEVDAX}). In a directory the pool is an unnamed file that disappears with the process,
- *     also when that is killed
+ *     also when that is killed, unless keepSeconds says otherwise
  * @param nodes memory nodes for {@link Medium#NODE}, bit n for node n; 0 for the node that the
  *     opening thread runs on
  * @param interleaved whether {@link Medium#NODE} spreads page by page over the nodes instead of
@@ -104,66 +104,32 @@ public record PoolOptions(
 
   /** Returns these options, with memory that is touched in the background. */
   public PoolOptions withPrefault() {
-    return new PoolOptions(
-        capacityBytes,
-        medium,
-        paths,
-        nodes,
-        interleaved,
-        true,
-        erased,
-        keepSeconds,
-        policy,
-        shards);
+    return with(true, erased, keepSeconds, policy, shards);
   }
 
   /** Returns these options, for a pool that leaves nothing on its devices. */
   public PoolOptions withErasure() {
-    return new PoolOptions(
-        capacityBytes,
-        medium,
-        paths,
-        nodes,
-        interleaved,
-        prefaulted,
-        true,
-        keepSeconds,
-        policy,
-        shards);
+    return with(prefaulted, true, keepSeconds, policy, shards);
   }
 
   /** Returns these options, for a pool in files that the next process takes over. */
   public PoolOptions withReopening(int seconds) {
-    return new PoolOptions(
-        capacityBytes,
-        medium,
-        paths,
-        nodes,
-        interleaved,
-        prefaulted,
-        erased,
-        seconds,
-        policy,
-        shards);
+    return with(prefaulted, erased, seconds, policy, shards);
   }
 
   /** Returns these options with another policy. */
   public PoolOptions withPolicy(String name) {
-    return new PoolOptions(
-        capacityBytes,
-        medium,
-        paths,
-        nodes,
-        interleaved,
-        prefaulted,
-        erased,
-        keepSeconds,
-        name,
-        shards);
+    return with(prefaulted, erased, keepSeconds, name, shards);
   }
 
   /** Returns these options with so many shards. */
   public PoolOptions withShards(int count) {
+    return with(prefaulted, erased, keepSeconds, policy, count);
+  }
+
+  /** A pool in the same place. */
+  private PoolOptions with(
+      boolean prefaulted, boolean erased, int keepSeconds, String policy, int shards) {
     return new PoolOptions(
         capacityBytes,
         medium,
@@ -174,7 +140,7 @@ public record PoolOptions(
         erased,
         keepSeconds,
         policy,
-        count);
+        shards);
   }
 
   /**

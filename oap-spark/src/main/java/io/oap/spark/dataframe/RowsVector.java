@@ -1,23 +1,20 @@
 package io.oap.spark.dataframe;
 
+import io.oap.spark.vector.FlatVector;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Decimal;
-import org.apache.spark.sql.vectorized.ColumnVector;
-import org.apache.spark.sql.vectorized.ColumnarArray;
-import org.apache.spark.sql.vectorized.ColumnarMap;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** One flat column of consecutive packed rows, read where they lie. For one thread. */
-final class RowsVector extends ColumnVector {
+final class RowsVector extends FlatVector {
   private final PackedRows rows;
   private final int ordinal;
   private final UnsafeRow row;
   private final int nullWord; // where the column's null bit stands in a row
   private final int field; // where its value of fixed width does
   private int first;
-  private int nullCount;
 
   /**
    * @param ordinal the column's place in the rows
@@ -62,21 +59,6 @@ final class RowsVector extends ColumnVector {
   @Override
   public void close() {
     // The rows are on the heap.
-  }
-
-  @Override
-  public void closeIfFreeable() {
-    // Nor does a consumer of the batch end them.
-  }
-
-  @Override
-  public boolean hasNull() {
-    return nullCount > 0;
-  }
-
-  @Override
-  public int numNulls() {
-    return nullCount;
   }
 
   @Override
@@ -153,20 +135,5 @@ final class RowsVector extends ColumnVector {
   @Override
   public byte[] getBinary(int i) {
     return row(i).getBinary(ordinal);
-  }
-
-  @Override
-  public ColumnarArray getArray(int i) {
-    throw new UnsupportedOperationException("a flat column has no arrays");
-  }
-
-  @Override
-  public ColumnarMap getMap(int i) {
-    throw new UnsupportedOperationException("a flat column has no maps");
-  }
-
-  @Override
-  public ColumnVector getChild(int child) {
-    throw new UnsupportedOperationException("a flat column has no children");
   }
 }

@@ -6,9 +6,6 @@ import io.oap.cache.vector.VectorKind;
 import java.math.BigInteger;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Decimal;
-import org.apache.spark.sql.vectorized.ColumnVector;
-import org.apache.spark.sql.vectorized.ColumnarArray;
-import org.apache.spark.sql.vectorized.ColumnarMap;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
 
@@ -18,7 +15,7 @@ import org.apache.spark.unsafe.types.UTF8String;
  * are, in pinned chunks, and only their addresses and lengths stand here. For one task thread; a
  * thread that outlives the task may read on, and gets values that mean nothing.
  */
-public final class ScanVector extends ColumnVector {
+public final class ScanVector extends FlatVector {
   private static final int ADDRESS_BYTES = 8;
   private static final int LENGTH_BYTES = 4;
 
@@ -27,7 +24,6 @@ public final class ScanVector extends ColumnVector {
   private final long values;
   private final long lengths;
   private final long nulls;
-  private int nullCount;
   private VectorChunk chunk; // that the addresses of values were taken from; null: there are none
 
   /**
@@ -88,21 +84,6 @@ public final class ScanVector extends ColumnVector {
       chunk.closeAfter(this);
       chunk = null;
     }
-  }
-
-  @Override
-  public void closeIfFreeable() {
-    // Spark asks after each batch, but this column is filled again for the next one.
-  }
-
-  @Override
-  public boolean hasNull() {
-    return nullCount > 0;
-  }
-
-  @Override
-  public int numNulls() {
-    return nullCount;
   }
 
   @Override
@@ -177,20 +158,5 @@ public final class ScanVector extends ColumnVector {
     byte[] copy = new byte[Platform.getInt(null, lengths + (long) LENGTH_BYTES * row)];
     Platform.copyMemory(null, getLong(row), copy, Platform.BYTE_ARRAY_OFFSET, copy.length);
     return copy;
-  }
-
-  @Override
-  public ColumnarArray getArray(int row) {
-    throw new UnsupportedOperationException("a flat column has no arrays");
-  }
-
-  @Override
-  public ColumnarMap getMap(int row) {
-    throw new UnsupportedOperationException("a flat column has no maps");
-  }
-
-  @Override
-  public ColumnVector getChild(int ordinal) {
-    throw new UnsupportedOperationException("a flat column has no children");
   }
 }
