@@ -59,7 +59,7 @@ public final class ChunkCache {
 
   public final TablePins kept;
   final QuotaEnforcer quotas;
-  final LeavingFiles leaving = new LeavingFiles();
+  final LeavingFiles leaving = new LeavingFiles(this);
   final PinnedSet pinned;
 
   /** Is told what readers ask for; null where there is none. */

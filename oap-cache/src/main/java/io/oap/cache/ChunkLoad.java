@@ -75,7 +75,7 @@ final class ChunkLoad implements AutoCloseable {
     }
     try {
       if (cache.quotas.admit(key, insteadOf, bytes, context.admission())) {
-        room = cache.leaving.reserve(cache, key, bytes, context.admission());
+        room = cache.leaving.reserve(key, bytes, context.admission());
         refusal = why(room.outcome());
       } else {
         refusal = MissCause.NOT_ADMITTED;

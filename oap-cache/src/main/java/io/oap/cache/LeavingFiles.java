@@ -18,7 +18,12 @@ final class LeavingFiles {
   /** What comes when there are so many leaves as the pool's policy says. */
   private static final int MOST = 1 << 16;
 
+  private final ChunkCache cache;
   private final BlockingQueue<FileId> files = new ArrayBlockingQueue<>(MOST);
+
+  LeavingFiles(ChunkCache cache) {
+    this.cache = cache;
+  }
 
   void add(Collection<FileId> more) {
     more.forEach(files::offer);
@@ -29,7 +34,7 @@ final class LeavingFiles {
   }
 
   /** Asks the pool for room for a chunk, after as many of these files have gone as it takes. */
-  Reservation reserve(ChunkCache cache, ChunkKey key, long bytes, Admission admission) {
+  Reservation reserve(ChunkKey key, long bytes, Admission admission) {
     if (admission == Admission.EVICTING) {
       while (!files.isEmpty()) {
         Reservation room = cache.pool.reserve(key, bytes, Admission.IF_FREE);

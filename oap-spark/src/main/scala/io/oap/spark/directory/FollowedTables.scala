@@ -80,7 +80,7 @@ private[spark] final class FollowedTables(leave: LeaveFirst => Unit) extends Log
    *
    * @param table nothing where it has no state yet
    */
-  def isFound(session: SparkSession, table: => Option[FollowedTable]): Unit =
+  def onFound(session: SparkSession, table: => Option[FollowedTable]): Unit =
     if (OapConfig.CACHE_FOLLOW_TABLES.get(session.conf.getOption(_).orNull))
       try table.foreach(look(session, _))
       catch {

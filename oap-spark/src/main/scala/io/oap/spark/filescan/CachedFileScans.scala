@@ -122,7 +122,7 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
     TablesRead.isRead(table, files.location, isWhole = false)
     val said =
       ScanCachePolicy.of(context, table, paths, files.options, choice, isPlaced = true)(refreshed)
-    Cluster.of(context).followedTables.isFound(
+    Cluster.of(context).followedTables.onFound(
       session,
       FollowedDeltaTable.of(session, format, files.location, table, said.pinned))
     val policy = said.copy(pinned = said.pinned.map(DeltaFormat.inFiles(_, format)))

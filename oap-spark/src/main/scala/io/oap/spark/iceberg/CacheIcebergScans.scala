@@ -107,7 +107,7 @@ private[spark] object CacheIcebergScans extends Rule[SparkPlan] with Logging {
               folders.foreach(TablesRead.isRead(table.name, _))
               val said =
                 ScanCachePolicy.of(context, known, folders, options, selector, isPlaced)(identity)
-              Cluster.of(context).followedTables.isFound(
+              Cluster.of(context).followedTables.onFound(
                 batch.session,
                 FollowedIcebergTable.of(table, said.pinned))
               Some(new CachedIcebergScan(

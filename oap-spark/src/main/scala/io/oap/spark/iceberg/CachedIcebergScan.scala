@@ -89,7 +89,7 @@ private[iceberg] final class CachedIcebergScan(
       !isOfIceberg(Array(column.name)) && CachedParquetScan.equalMeansSameBytes(column.dataType) &&
       JoinKeys.areFew(keys, expectedRows)
 
-  private def expectedRows: BigInt =
+  private lazy val expectedRows: BigInt =
     planned.inputPartitions.map(one => BigInt(shape.taskGroup(one).estimatedRowsCount)).sum
 
   override def supportedCustomMetrics(): Array[CustomMetric] =

@@ -35,37 +35,48 @@ private[iceberg] final class FollowedIcebergTable(
     if (steps.size > FollowedTable.MostSteps || !last.exists(_.longValue == former.id))
       FileChanges(Set.empty, Set.empty)
     else {
-      val gone = steps.flatMap(one =>
-        few(one, "deleted-data-files", "removedDataFiles") ++
-          few(one, "removed-delete-files", "removedDeleteFiles")).toSet
+      val changes = steps.map(new StepChanges(table, _))
+      val gone = changes.flatMap(one =>
+        one.few("deleted-data-files", "removedDataFiles") ++
+          one.few("removed-delete-files", "removedDeleteFiles")).toSet
       val added =
         if (pinned.isEmpty) Set.empty[String]
-        else steps.flatMap(few(_, "added-data-files", "addedDataFiles")).toSet
+        else changes.flatMap(_.few("added-data-files", "addedDataFiles")).toSet
       FileChanges(gone, added -- gone)
     }
   }
 
   private def parentOf(one: Snapshot): Snapshot =
     if (one.parentId == null) null else table.snapshot(one.parentId)
+}
+
+/**
+ * What a step of a table has changed, by Iceberg's `SnapshotChanges`, which is not in its API module.
+ * That reads manifests once for all that is asked of it.
+ */
+private final class StepChanges(table: IcebergTable, step: Snapshot) {
+  private lazy val kinds = Class.forName(
+    "org.apache.iceberg.SnapshotChanges",
+    true,
+    table.getClass.getClassLoader)
+
+  private lazy val changes = {
+    val builder = kinds.getMethod("builderFor", classOf[IcebergTable]).invoke(null, table)
+    builder.getClass.getMethod("snapshot", classOf[Snapshot]).invoke(builder, step)
+    builder.getClass.getMethod("build").invoke(builder)
+  }
 
   /**
-   * Paths of such files of a step; none where its summary says that there are none, or too many.
+   * Paths of files; none where the step's summary says that there are none, or too many.
    *
-   * @param kind as a method of Iceberg's `SnapshotChanges` is called, which is not in its API module
+   * @param count as the summary calls how many they are
+   * @param kind as the method is called that gives them
    */
-  private def few(step: Snapshot, count: String, kind: String): Seq[String] =
+  def few(count: String, kind: String): Seq[String] =
     step.summary.asScala.get(count).map(_.toLong) match {
       case Some(some) if some > 0 && some <= FollowedTable.MostFiles =>
-        val changes = Class.forName(
-          "org.apache.iceberg.SnapshotChanges",
-          true,
-          table.getClass.getClassLoader)
-        val builder = changes.getMethod("builderFor", classOf[IcebergTable]).invoke(null, table)
-        builder.getClass.getMethod("snapshot", classOf[Snapshot]).invoke(builder, step)
-        val built = builder.getClass.getMethod("build").invoke(builder)
-        val files = changes.getMethod(kind).invoke(built)
-        files.asInstanceOf[java.lang.Iterable[ContentFile[_]]].asScala.iterator
-          .map(_.location).toSeq
+        kinds.getMethod(kind).invoke(changes).asInstanceOf[java.lang.Iterable[ContentFile[_]]]
+          .asScala.iterator.map(_.location).toSeq
       case _ => Nil
     }
 }

@@ -18,7 +18,7 @@ class FollowedTablesSuite extends CacheSuite {
     tables.warm = files => warmed.add(files): Unit
 
     def find(id: Long, order: Long, key: String = "t", isPinned: Boolean = false): Unit =
-      tables.isFound(spark, Some(new Found(key, TableState(id, order), isPinned)))
+      tables.onFound(spark, Some(new Found(key, TableState(id, order), isPinned)))
 
     /** What has left and what was loaded once all that went before is done. */
     def done(): (Seq[Set[String]], Seq[Set[String]]) = {
@@ -77,8 +77,8 @@ class FollowedTablesSuite extends CacheSuite {
     val all = new Following
     all.find(1, 1, "damaged")
     all.find(2, 2, "damaged")
-    all.tables.isFound(spark, throw new NoClassDefFoundError("of another version"))
-    all.tables.isFound(spark, None)
+    all.tables.onFound(spark, throw new NoClassDefFoundError("of another version"))
+    all.tables.onFound(spark, None)
     assert(all.done() === (Nil, Nil))
   }
 
