@@ -247,6 +247,14 @@ class Cluster:
             self.forget(one)
         return executors
 
+    def retire(self, one, seconds):
+        """Has executors leave (SIGPWR), and kills those that are there still after so many seconds."""
+        executors = self.signal_executors(one, signal.SIGPWR)
+        time.sleep(seconds)
+        for executor in executors:
+            processes.send(executor, signal.SIGKILL)
+        return executors
+
     def signal_executors(self, one, number):
         executors = processes.executors(one["process"])
         for executor in executors:

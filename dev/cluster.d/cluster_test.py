@@ -53,6 +53,7 @@ class Options(unittest.TestCase):
             ("queries --queries q52,52", "argument --queries: '52'"),
             ("queries --scale 0", "argument --scale: '0'"),
             ("residency --pool-share 0", "argument --pool-share: '0'"),
+            ("retire worker1 --seconds x", "argument --seconds: 'x'"),
             ("loss --minutes 3", "unrecognized arguments: --minutes 3"),
             ("failures --rounds 3", "unrecognized arguments: --rounds 3"),
             ("random --queries q52", "argument --queries: 'q52'"),
@@ -92,7 +93,7 @@ class Options(unittest.TestCase):
     def test_several_executors_of_a_host(self):
         for command in ("queries", "residency"):
             self.assertEqual(told(command, executors_per_worker=2)["executors"], 6)
-        for command in ("loss", "waiting", "failures"):
+        for command in ("loss", "decommission", "waiting", "failures"):
             with self.assertRaises(SystemExit) as ended:
                 told(command, executors_per_worker=2)
             self.assertIn("--executors-per-worker 1", ended.exception.code)

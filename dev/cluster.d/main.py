@@ -19,7 +19,7 @@ from arguments import number, size
 from cluster import ROOT, Cluster, locked
 
 # Commands that start nothing need no Spark, and answer at once.
-LIGHT = ("stop", "status", "kill", "pause", "resume")
+LIGHT = ("stop", "status", "kill", "retire", "pause", "resume")
 
 
 def parser():
@@ -41,6 +41,11 @@ def parser():
     kill.add_argument("worker", metavar="WORKER", help="name, number or host of the worker")
     kill.add_argument("--worker", action="store_true", dest="whole",
                       help="also the worker itself, first, so that no executor comes back")
+    retire = command("retire", "have the executors of a worker leave (SIGPWR), as a cloud does that takes "
+                     "a machine back; kill -9 those that are there still later")
+    retire.add_argument("worker", metavar="WORKER", help="name, number or host of the worker")
+    retire.add_argument("--seconds", type=number(0, 3600), default=5, metavar="N",
+                        help="how much later (default 5)")
     command("add", "start one worker more and wait for it")
     for name, words in (
         ("pause", "stop the executors of a worker from running on (SIGSTOP)"),
@@ -131,6 +136,13 @@ def kill(asked):
     _say("killed", hit)
 
 
+def retire(asked):
+    with locked():
+        found = Cluster.running()
+        hit = found.retire(found.worker(asked.worker), asked.seconds)
+    _say("retired", hit)
+
+
 def add(_):
     with locked():
         found = Cluster.running()
@@ -173,7 +185,7 @@ def measure(asked):
 
 
 COMMANDS = {
-    "start": start, "stop": stop, "status": status, "kill": kill, "add": add,
+    "start": start, "stop": stop, "status": status, "kill": kill, "retire": retire, "add": add,
     "pause": pause, "resume": resume, "submit": submit,
     **dict.fromkeys(measurements.COMMANDS, measure),
 }  # fmt: skip

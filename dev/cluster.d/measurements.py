@@ -20,10 +20,10 @@ PLACEMENTS = {
 SAME_PLACEMENT = {"both": "auto"}
 
 # Pools by default, as a share of what the queries need.
-SHARES = {"residency": 0.35, "loss": 0.35, "waiting": 1.1}
+SHARES = {"residency": 0.35, "loss": 0.35, "decommission": 0.6, "waiting": 1.1}
 
 # They kill, pause or keep busy one executor, and find it by its host.
-ONE_BY_HOST = ("loss", "waiting", "failures", "random")
+ONE_BY_HOST = ("loss", "decommission", "waiting", "failures", "random")
 
 # They make what they read.
 OWN_DATA = ("random",)
@@ -32,6 +32,7 @@ COMMANDS = {
     "queries": "the queries, round after round, under each way of placement",
     "residency": "with pools that hold all only between them: does placement make them do so?",
     "loss": "kill -9 of an executor in the middle of a query: what is read again?",
+    "decommission": "an executor is told to leave in 5 s, in the middle of a query: what is read again?",
     "waiting": "is a query slower with placement than without, also while an executor is busy?",
     "failures": "queries while executors are killed, added and paused and files written again",
     "random": "random SQL while an executor is killed every 20 s and one paused now and then",
@@ -56,7 +57,7 @@ def _add_options(parser, name):
         add("--pool-share", type=_share, metavar="X",
             help="instead: this share of the bytes that the queries need, which are measured first"
             + (f" (default {SHARES[name]})" if name in SHARES else ""))
-        rounds = {"queries": 3, "residency": 4, "loss": 6, "waiting": 10}[name]
+        rounds = {"queries": 3, "residency": 4, "loss": 6, "decommission": 6, "waiting": 10}[name]
         add("--rounds", type=number(2, 1000), default=rounds, metavar="N",
             help=f"rounds of all queries (default {rounds})")
     if name in PLACEMENTS:

@@ -280,6 +280,7 @@ uint64_t oap_pool_content_version(oap_pool *pool);
 typedef struct oap_held {
   oap_key key;
   uint64_t bytes;
+  uint64_t asks; /* how often it was asked for lately, about; up to 18 */
 } oap_held;
 
 /* Lists the published chunks: writes up to room of them and returns how many there are. What was

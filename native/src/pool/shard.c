@@ -286,6 +286,7 @@ uint64_t oap_shard_list(oap_shard *shard, oap_held *out, uint64_t room, uint64_t
         out[count] = (oap_held){
             .key = {key[0], key[1], (uint32_t)(key[2] >> 32), (uint32_t)key[2], key[3]},
             .bytes = slot->bytes,
+            .asks = oap_sketch_count(&shard->order.sketch, held.hash) + oap_uses(slot),
         };
       }
       count++;

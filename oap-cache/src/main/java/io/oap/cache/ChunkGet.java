@@ -4,7 +4,6 @@ import io.oap.cache.file.FileRanges;
 import io.oap.cache.file.FileRanges.Range;
 import io.oap.cache.pool.Admission;
 import io.oap.cache.pool.Pin;
-import io.oap.cache.pool.Reservation;
 import io.oap.cache.stats.CacheCounters;
 import io.oap.cache.stats.ChunkAccess;
 import io.oap.cache.stats.MissCause;
@@ -165,15 +164,8 @@ final class ChunkGet {
   /** Copies a chunk that was read into its room. The caller goes on with its own buffer. */
   private boolean publish(int index) {
     try {
-      Reservation room = loads[index].room();
-      ByteBuffer source = held.buffer(index);
-      for (int i = 0; i < room.pieces(); i++) {
-        ByteBuffer piece = room.piece(i);
-        int bytes = Math.min(piece.remaining(), source.remaining());
-        piece.put(source.slice(source.position(), bytes));
-        source.position(source.position() + bytes);
-      }
-      loads[index].publish(Checksum.of(held.buffer(index)));
+      ByteBuffer chunk = held.buffer(index);
+      loads[index].publish(chunk, Checksum.of(chunk));
       return true;
     } catch (RuntimeException | LinkageError e) {
       cache.switchOff(e);

@@ -5,6 +5,7 @@ import io.oap.cache.pool.Reservation;
 import io.oap.cache.pool.Reservation.Outcome;
 import io.oap.cache.stats.MissCause;
 import io.oap.common.ChunkKey;
+import java.nio.ByteBuffer;
 import java.util.concurrent.CountDownLatch;
 
 /**
@@ -141,6 +142,23 @@ final class ChunkLoad implements AutoCloseable {
     if (insteadOf != null) {
       cache.replace(insteadOf, key, bytes);
     }
+  }
+
+  /**
+   * Copies the chunk into its room and publishes it.
+   *
+   * @param chunk its bytes, between position and limit, which stay where they are
+   * @param checksum as above
+   */
+  void publish(ByteBuffer chunk, long checksum) {
+    ByteBuffer source = chunk.duplicate();
+    for (int i = 0; i < room().pieces(); i++) {
+      ByteBuffer piece = room.piece(i);
+      int length = Math.min(piece.remaining(), source.remaining());
+      piece.put(source.slice(source.position(), length));
+      source.position(source.position() + length);
+    }
+    publish(checksum);
   }
 
   /** Ends the load; what was not published is given back. Closing again does nothing. */

@@ -37,6 +37,7 @@ public final class ColumnCache implements AutoCloseable {
   private final ChunkCache chunks;
   private final VectorChunks vectors;
   private final OwnedChunks owned;
+  private final HandedChunks handed;
   private final MetadataCache footers;
   private final KnownFiles files;
 
@@ -71,6 +72,7 @@ public final class ColumnCache implements AutoCloseable {
     this.chunks = new ChunkCache(pool, loadTimeoutMillis, files::get, model);
     this.vectors = new VectorChunks(pool, chunks);
     this.owned = new OwnedChunks(pool, chunks);
+    this.handed = new HandedChunks(pool, chunks, files);
     this.footers = new MetadataCache(footerSize);
     this.names = pool.origin == null ? null : new FileNames(pool.origin.names());
     if (names != null) {
@@ -169,6 +171,11 @@ public final class ColumnCache implements AutoCloseable {
 
   public MetadataCache footers() {
     return footers;
+  }
+
+  /** How chunks come from and go to the pools of other processes. */
+  public HandedChunks handed() {
+    return handed;
   }
 
   /** How the pool was made; its capacity may have changed since. */

@@ -112,6 +112,14 @@ public final class OapConfig {
           "How long a task waits for another task that is loading the same column chunk, before it "
               + "reads the chunk from the file itself.");
 
+  public static final ConfigEntry<Long> CACHE_HAND_OVER =
+      duration(
+          "spark.oap.cache.handOver",
+          "5s",
+          "With spark.decommission.enabled: how long an executor that is decommissioned stays for "
+              + "others to copy what its pool holds, first what was asked for most. 0s: it stays no "
+              + "longer than Spark has it stay, and nothing is copied.");
+
   public static final ConfigEntry<Long> CACHE_FOOTER_SIZE =
       size(
           "spark.oap.cache.footerSize",
@@ -244,6 +252,7 @@ public final class OapConfig {
           CACHE_DATAFRAMES,
           PLACEMENT,
           CACHE_LOAD_TIMEOUT,
+          CACHE_HAND_OVER,
           CACHE_FOOTER_SIZE,
           BUILDSIDES_ENABLED,
           BUILDSIDES_MAX_SIZE,

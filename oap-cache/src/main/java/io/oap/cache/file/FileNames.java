@@ -1,11 +1,6 @@
 package io.oap.cache.file;
 
 import io.oap.cache.file.KnownFiles.KnownFile;
-import io.oap.common.FileIdentity;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -140,50 +135,19 @@ public final class FileNames {
   }
 
   private static ByteBuffer encode(KnownFile file) throws IOException {
-    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-    DataOutputStream data = new DataOutputStream(bytes);
-    data.writeLong(0); // length and sum
-    data.writeUTF(file.identity().path());
-    data.writeLong(file.identity().length());
-    data.writeLong(file.identity().modificationTime());
-    data.writeUTF(file.identity().etag());
-    data.writeInt(file.columns().size());
-    for (String column : file.columns()) {
-      data.writeUTF(column);
-    }
-    data.writeInt(file.starts().length);
-    for (long start : file.starts()) {
-      data.writeLong(start);
-    }
-    data.writeInt(file.chunkBytes().length);
-    for (int length : file.chunkBytes()) {
-      data.writeInt(length);
-    }
-    ByteBuffer record = ByteBuffer.wrap(bytes.toByteArray());
-    int length = record.remaining() - HEAD;
-    record.putInt(0, length);
-    record.putInt(Integer.BYTES, sumOf(record.duplicate().position(HEAD), length));
-    return record;
+    byte[] record = FileRecord.encode(file);
+    CRC32C crc = new CRC32C();
+    crc.update(record);
+    return ByteBuffer.allocate(HEAD + record.length)
+        .putInt(record.length)
+        .putInt((int) crc.getValue())
+        .put(record)
+        .flip();
   }
 
   private static KnownFile decode(ByteBuffer from, int length) throws IOException {
-    DataInputStream data =
-        new DataInputStream(new ByteArrayInputStream(from.array(), from.position(), length));
+    KnownFile file = FileRecord.decode(from.slice(from.position(), length));
     from.position(from.position() + length);
-    FileIdentity identity =
-        new FileIdentity(data.readUTF(), data.readLong(), data.readLong(), data.readUTF());
-    List<String> columns = new ArrayList<>();
-    for (int left = data.readInt(); left > 0; left--) {
-      columns.add(data.readUTF());
-    }
-    long[] starts = new long[data.readInt()];
-    for (int i = 0; i < starts.length; i++) {
-      starts[i] = data.readLong();
-    }
-    int[] chunkBytes = new int[data.readInt()];
-    for (int i = 0; i < chunkBytes.length; i++) {
-      chunkBytes[i] = data.readInt();
-    }
-    return new KnownFile(identity, List.copyOf(columns), starts, chunkBytes);
+    return file;
   }
 }

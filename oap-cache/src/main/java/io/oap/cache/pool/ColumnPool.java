@@ -250,7 +250,7 @@ public final class ColumnPool implements AutoCloseable {
   /**
    * Lists the published chunks.
    *
-   * @throws IllegalStateException when there are more than one buffer can list, 53 million
+   * @throws IllegalStateException when there are more than one buffer can list, 44 million
    */
   public PoolSnapshot snapshot() {
     PoolSnapshot snapshot = PoolSnapshot.take(pool, stats().chunks());

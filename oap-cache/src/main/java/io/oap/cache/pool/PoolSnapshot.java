@@ -17,7 +17,7 @@ import java.util.List;
 public record PoolSnapshot(long version, List<HeldKey> chunks) {
 
   /** Size of a C oap_held, and how many of them one buffer takes. */
-  private static final int HELD_BYTES = 40;
+  private static final int HELD_BYTES = 48;
 
   private static final long MOST_LISTED = Integer.MAX_VALUE / HELD_BYTES - 1;
 
@@ -26,8 +26,9 @@ public record PoolSnapshot(long version, List<HeldKey> chunks) {
    *
    * @param key what it is
    * @param bytes its length
+   * @param asks how often it was asked for lately, about, which tells what is worth more
    */
-  public record HeldKey(ChunkKey key, long bytes) {}
+  public record HeldKey(ChunkKey key, long bytes, int asks) {}
 
   public PoolSnapshot {
     chunks = List.copyOf(chunks);
@@ -37,7 +38,7 @@ public record PoolSnapshot(long version, List<HeldKey> chunks) {
    * Lists the chunks of a native pool.
    *
    * @param expected about how many there are
-   * @throws IllegalStateException when there are more than one buffer can list, 53 million
+   * @throws IllegalStateException when there are more than one buffer can list, 44 million
    */
   static PoolSnapshot take(long pool, long expected) {
     long found = expected;
@@ -63,7 +64,7 @@ public record PoolSnapshot(long version, List<HeldKey> chunks) {
     for (long i = 0; i < count; i++) {
       FileId file = new FileId(memory.getLong(), memory.getLong());
       ChunkKey key = new ChunkKey(file, memory.getInt(), memory.getInt(), memory.getLong());
-      chunks.add(new HeldKey(key, memory.getLong()));
+      chunks.add(new HeldKey(key, memory.getLong(), (int) memory.getLong()));
     }
     return new PoolSnapshot(version, chunks);
   }

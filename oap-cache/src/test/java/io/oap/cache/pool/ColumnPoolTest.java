@@ -1,5 +1,6 @@
 package io.oap.cache.pool;
 
+import static java.util.stream.Collectors.toMap;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
@@ -8,11 +9,13 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.oap.cache.pool.PoolSnapshot.HeldKey;
 import io.oap.cache.pool.Reservation.Outcome;
 import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
 import java.nio.ByteBuffer;
 import java.nio.ReadOnlyBufferException;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -258,13 +261,24 @@ class ColumnPoolTest {
     PoolSnapshot snapshot = pool.snapshot();
     assertEquals(pool.contentVersion(), snapshot.version());
     assertEquals(
-        Set.of(new PoolSnapshot.HeldKey(key(1, 0), 100), new PoolSnapshot.HeldKey(key(2, 7), 200)),
+        Set.of(new HeldKey(key(1, 0), 100, 1), new HeldKey(key(2, 7), 200, 1)),
         Set.copyOf(snapshot.chunks()));
     loading.close();
     assertEquals(snapshot.version(), pool.contentVersion());
     pool.drop(key(1, 0));
     assertTrue(pool.contentVersion() > snapshot.version());
     assertEquals(1, pool.snapshot().chunks().size());
+  }
+
+  @Test
+  void snapshot_tellsHowOftenChunksWereAskedFor() {
+    put(key(1, 0), 100, 1);
+    put(key(2, 7), 200, 2);
+    pool.pin(key(2, 7)).close();
+    pool.pinUnused(key(1, 0)).close();
+    assertEquals(
+        Map.of(key(1, 0), 1, key(2, 7), 2),
+        pool.snapshot().chunks().stream().collect(toMap(HeldKey::key, HeldKey::asks)));
   }
 
   @Test

@@ -176,6 +176,26 @@ public final class SparkInternals {
     return reason.equals(ExecutorKilled$.MODULE$.toString());
   }
 
+  /** Whether an executor of a cluster is to leave, or has left, by Spark's decommissioning. */
+  public static boolean isDecommissioned(SparkContext context, String executor) {
+    return context.taskScheduler().getExecutorDecommissionState(executor).isDefined();
+  }
+
+  /** Whether executors can be decommissioned. */
+  public static boolean mayDecommission(SparkConf conf) {
+    return conf.getBoolean("spark.decommission.enabled", false);
+  }
+
+  /**
+   * Has this executor stay for so long after it was decommissioned, unless somebody has said how
+   * long. Spark has no other key for it than one of its tests: an executor without tasks ends a
+   * second later.
+   */
+  public static void stayWhenDecommissioned(SparkEnv environment, long millis) {
+    String key = "spark.test.executor.decommission.initial.sleep.millis";
+    environment.conf().setIfMissing(key, Long.toString(Math.min(millis, Integer.MAX_VALUE)));
+  }
+
   /** Adds a listener beside those of Spark's own UI. */
   public static void addStatusListener(SparkContext context, SparkListener listener) {
     context.listenerBus().addToStatusQueue(listener);

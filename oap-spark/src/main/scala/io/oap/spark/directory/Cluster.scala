@@ -12,6 +12,7 @@ import org.apache.spark.{SparkContext, SparkEnv}
 import org.apache.spark.scheduler._
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 
+import io.oap.common.OapConfig
 import io.oap.spark.executor._
 import io.oap.spark.internals.{PerSparkContext, SparkInternals}
 import io.oap.spark.rpc.{ServiceNames, SparkRpc, Wire}
@@ -66,6 +67,7 @@ private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask:
     val environment = SparkEnv.get
     // A local driver is its executor, too, and can be asked before the first report.
     if (context.isLocal) peers(environment.executorId) = ExecutorService.serve(environment)
+    else watch(context)
     val members = new ExecutorReconciler(
       () => directory.executorIds,
       () => SparkInternals.executorIds(context).asScala.toSet,
@@ -84,6 +86,35 @@ private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask:
         Wire.encode(accept(report, Option(sender), SparkInternals.post(context, _)))
       }
     )
+  }
+
+  /** Notices what Spark tells nobody of, from a thread of its own, until the application ends. */
+  private def watch(context: SparkContext): Unit = {
+    val leaving = leavingExecutors(context)
+    def look(): Unit = while (!context.isStopped) {
+      leaving.foreach(_.check())
+      Thread.sleep(WatchMillis)
+    }
+    if (leaving.nonEmpty) {
+      val thread = new Thread(() => look(), "oap-watch")
+      thread.setDaemon(true)
+      thread.start()
+    }
+  }
+
+  private def leavingExecutors(context: SparkContext): Option[LeavingExecutors] = {
+    val handOver = OapConfig.CACHE_HAND_OVER.get(context.getConf.getOption(_).orNull)
+    Option.when(handOver > 0 && SparkInternals.mayDecommission(context.getConf)) {
+      val ask = new LeavingExecutors.Ask {
+        override def apply[A](id: String, request: ExecutorRequest[A], time: FiniteDuration) =
+          send(Seq(id -> request), time).head.value
+      }
+      new LeavingExecutors(
+        directory,
+        SparkInternals.isDecommissioned(context, _),
+        peers.contains,
+        ask)
+    }
   }
 
   /** @throws IllegalStateException when it is not known yet that there is such an executor */
@@ -241,6 +272,8 @@ private[spark] object Cluster {
   private val FiguresTime = 5.seconds
 
   private val TellTime = 10.seconds
+
+  private val WatchMillis = 100L
 
   /** What an answer may be late by that Spark has not given up. */
   private val Slack = 1.second

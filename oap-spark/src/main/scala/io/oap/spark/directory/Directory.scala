@@ -54,11 +54,22 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
   }
 
   /**
+   * An executor is given no work any more, and what it holds counts no more, though it is there.
+   *
+   * @return whether that is news
+   */
+  def executorLeaves(id: String): Boolean = synchronized {
+    val executor = Option(executors.get(id)).filterNot(_.isLeaving)
+    executor.foreach(_.isLeaving = true)
+    executor.isDefined
+  }
+
+  /**
    * All that the executor held is forgotten, and for some minutes another one is expected to take
-   * its place; an unknown executor is no error.
+   * its place, unless it was to leave; an unknown executor is no error.
    */
   def executorLost(id: String): Unit = synchronized {
-    forget(id).foreach(executor => losses.lost(executor.capacityBytes))
+    forget(id).filterNot(_.isLeaving).foreach(executor => losses.lost(executor.capacityBytes))
   }
 
   /** Forgets what an executor held that was given up on purpose: nothing takes its place. */
@@ -150,10 +161,12 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
     fileBytes + homes.estimatedBytes + guesses.estimatedBytes
   }
 
-  /** The live executors by ascending id, as they are known and as they are now. */
+  /**
+   * The live executors that do not leave, by ascending id, as they are known and as they are now.
+   */
   private[spark] def snapshot(): (Array[KnownExecutor], Array[LiveExecutor]) = synchronized {
     val now = nanoTime()
-    val live = known().toArray
+    val live = known().filterNot(_.isLeaving).toArray
     (live, live.map(liveExecutor(_, now)))
   }
 
@@ -162,6 +175,21 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
   /** Calls with the file and the owners of slots, under the lock, or gives None for an unknown file. */
   private[spark] def look[A](file: Long)(at: (FileChunks, Slots, Long) => A): Option[A] =
     synchronized(Option(files.get(file)).map(at(_, slots, changesOfSlots)))
+
+  /**
+   * Calls with the key of each file of which an executor holds something, its content, the number
+   * of the holder, and the owners of slots: under the lock, which others get in between.
+   */
+  private[spark] def foreachFileOf(id: String)(
+      visit: (Long, FileChunks, Int, Int => KnownExecutor) => Unit): Unit = {
+    val all = synchronized(files.entrySet.asScala.toArray)
+    for (some <- all.grouped(Directory.FilesAtATime)) synchronized {
+      for (executor <- Option(executors.get(id)); file <- some) {
+        val holder = file.getValue.find(executor.slot)
+        if (holder >= 0) visit(file.getKey, file.getValue, holder, slots.owner)
+      }
+    }
+  }
 
   /**
    * Some of the executors of which not all is known here, or not any more: they are to be asked for

@@ -103,7 +103,8 @@ final private class FileChunks(
   def estimatedBytes: Long =
     FileChunks.FixedBytes + 8L * (starts.length + held.length) + 4L * chunkBytes.length
 
-  private def find(slot: Int): Int = {
+  /** The holder with this slot, or -1. */
+  def find(slot: Int): Int = {
     var holder = holders - 1
     while (holder >= 0 && this.slot(holder) != slot) holder -= 1
     holder

@@ -8,6 +8,7 @@ final private[spark] class KnownExecutor(val id: String) {
   var cores = 1
   var isLive = true
   var isLate = false
+  var isLeaving = false
   var slot = -1
   var lastReport = 0L
   var capacityBytes = -1L

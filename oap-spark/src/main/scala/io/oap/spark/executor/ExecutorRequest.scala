@@ -2,7 +2,7 @@ package io.oap.spark.executor
 
 import io.oap.cache.pool.PoolStats
 import io.oap.common.FileId
-import io.oap.spark.rpc.{ResidencyDelta, ResidencyReply}
+import io.oap.spark.rpc.{BlockTransfer, ResidencyDelta, ResidencyReply}
 import io.oap.spark.status.ExecutorReport
 import io.oap.spark.table.PinnedColumns
 
@@ -93,6 +93,44 @@ private[spark] final case class LeaveFirst(paths: Set[String]) extends ExecutorR
 
 /** Gives the pool another capacity. Opens the pool where the executor can be asked before a task. */
 private[spark] final case class Resize(bytes: Long) extends ExecutorRequest[Resized]
+
+/**
+ * The executor is to leave, and has what others do not hold copied by them: parts of it wait for
+ * [[NextPart]] from now on. The answer is how many bytes that is.
+ *
+ * @param receivers ids of other executors
+ * @param files `FileIdentity.placementKey` of the file of each row group
+ * @param rowGroups their ordinals
+ * @param to which of the receivers each belongs to from now on
+ */
+private[spark] final case class HandOver(
+    receivers: Array[String],
+    files: Array[Long],
+    rowGroups: Array[Int],
+    to: Array[Int])
+    extends ExecutorRequest[Long]
+
+/**
+ * Some of the chunks that a leaving executor hands over.
+ *
+ * @param to id of the executor that is to have them
+ * @param offer where it fetches them
+ */
+private[spark] final case class HandedPart(to: String, offer: BlockTransfer.Offer)
+
+/**
+ * Asks a leaving executor for the next part, the one that is worth most; nothing when all are out.
+ *
+ * @param last the part before, if it was taken
+ * @param refusing who has taken nothing of a part, and gets no more
+ */
+private[spark] final case class NextPart(
+    last: Option[HandedPart],
+    refusing: Option[String])
+    extends ExecutorRequest[Option[HandedPart]]
+
+/** Takes a part into free room of the pool; the answer is how many bytes were taken. */
+private[spark] final case class TakePart(part: HandedPart) extends ExecutorRequest[Long]
 
 /** Keeps the chunks of columns of the files there. */
 private[spark] final case class Pin(paths: Seq[String], columns: PinnedColumns)

@@ -34,7 +34,7 @@ class ResidencyTrackerSuite extends AnyFunSuite {
     1,
     chunks.map { case (file, chunk) =>
       val key = new ChunkKey(id(file), chunk / Columns, chunk % Columns, chunk % 2)
-      new PoolSnapshot.HeldKey(key, 7)
+      new PoolSnapshot.HeldKey(key, 7, 1)
     }.toSeq.asJava)
 
   /** The driver's part, as plainly as can be. */

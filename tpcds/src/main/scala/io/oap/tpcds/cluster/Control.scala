@@ -12,6 +12,10 @@ final class Control(command: Seq[String]) {
   def kill(host: String, whole: Boolean): Unit =
     run(Seq("kill", host) ++ (if (whole) Seq("--worker") else Nil))
 
+  /** The executors of a host are told to leave, and killed if they are there some seconds later. */
+  def retire(host: String, seconds: Int): Unit =
+    run(Seq("retire", host, "--seconds", seconds.toString))
+
   /** One worker more; it is registered when this returns. */
   def add(): Unit = run(Seq("add"))
 

@@ -6,15 +6,18 @@ import scala.concurrent.duration._
 import io.oap.tpcds.result.{Bars, QueryRun, Round}
 
 /**
- * One executor is killed in the middle of a query. The query has to be right, only what that
- * executor held may be read again, and its successor may cost the others nothing.
+ * One executor is killed in the middle of a query, or told to leave and killed a little later. The
+ * query has to be right, only what that executor held may be read again, or with notice a part of
+ * that, and its successor may cost the others nothing.
  */
 final class ExecutorLoss(options: ClusterOptions) extends ClusterMeasurement {
   private val control = new Control(options.control)
+  private val isAnnounced = options.command == "decommission"
 
   override def run(say: String => Unit, bars: Bars): Unit = {
     val measured = Measured.of(options, say)
-    Application.use(options, measured.settings: _*) { application =>
+    val settings = measured.settings :+ ("spark.decommission.enabled" -> isAnnounced.toString)
+    Application.use(options, settings: _*) { application =>
       say(RoundTable.header)
       def round(number: Int): Round = {
         val round = application.round(number, "auto", measured.expected)
@@ -25,7 +28,8 @@ final class ExecutorLoss(options: ClusterOptions) extends ClusterMeasurement {
       val before = application.held()
       val (lost, lostBytes) = before.bytes.maxBy(_._2)
       val query = warm.queries.maxBy(_.fromPool).query
-      say(s"kill -9 of executor $lost, which holds ${RoundTable.megabytes(lostBytes)}, in $query")
+      val what = if (isAnnounced) "decommission" else "kill -9"
+      say(s"$what of executor $lost, which holds ${RoundTable.megabytes(lostBytes)}, in $query")
       val interrupted = lose(application, before.executors(lost).host, query, measured)
       say(s"$query then read ${RoundTable.megabytes(interrupted.fromFile)} from files")
       val next = round(options.rounds + 1)
@@ -39,7 +43,8 @@ final class ExecutorLoss(options: ClusterOptions) extends ClusterMeasurement {
       bars.atMost(
         "bytes the next round read more than the one before, in parts of what was lost",
         (next.fromFile - warm.fromFile).toDouble / lostBytes,
-        Bars.ReadAgain)
+        if (isAnnounced) Bars.ReadAgainAfterNotice else Bars.ReadAgain
+      )
       bars.atLeast(
         "% of bytes from the own pool, best of the two rounds after",
         100 * later.map(_.share).max,
@@ -51,7 +56,7 @@ final class ExecutorLoss(options: ClusterOptions) extends ClusterMeasurement {
     }
   }
 
-  /** Runs the query, and kills the executors of the host when tasks of it have ended. */
+  /** Runs the query, and has the executors of the host go when tasks of it have ended. */
   private def lose(
       application: Application,
       host: String,
@@ -65,7 +70,12 @@ final class ExecutorLoss(options: ClusterOptions) extends ClusterMeasurement {
       }
       application.isInTheMiddle(options.executors)
     }
-    control.kill(host, whole = false)
+    if (isAnnounced) control.retire(host, ExecutorLoss.NoticeSeconds)
+    else control.kill(host, whole = false)
     Await.result(result, 10.minutes)
   }
+}
+
+private object ExecutorLoss {
+  private val NoticeSeconds = 5
 }

@@ -58,6 +58,9 @@ object Bars {
   /** What is read again after a loss, in parts of what was lost. */
   val ReadAgain = 1.05
 
+  /** What is read again when it was known 5 s before. */
+  val ReadAgainAfterNotice = 0.3
+
   /** Time with placement over time without. */
   val SlowerWithPlacement = 1.05
 

@@ -1,0 +1,128 @@
+package io.oap.spark.executor
+
+import java.util.concurrent.atomic.AtomicReference
+
+import scala.collection.mutable
+import scala.collection.mutable.ArrayBuffer
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import org.apache.spark.SparkEnv
+import org.apache.spark.internal.Logging
+
+import io.oap.cache.ColumnCache
+import io.oap.cache.pool.PoolSnapshot.HeldKey
+import io.oap.common.{ChunkKey, EntryKind, OapConfig}
+import io.oap.spark.internals.SparkInternals
+import io.oap.spark.rpc.BlockTransfer
+
+/**
+ * What this executor hands to others before it leaves, in parts that fit into its heap: first what
+ * is pinned, then what was asked for most. Thread-safe.
+ *
+ * @param queues for each receiver what it is to get, in this order
+ */
+private final class Departure(cache: ColumnCache, queues: Map[String, mutable.Queue[HeldKey]]) {
+  private val partsOf = mutable.HashMap.empty[String, Int].withDefaultValue(0)
+
+  /** Bytes that wait to be handed over. */
+  def bytes: Long = synchronized(queues.values.flatten.map(_.bytes).sum)
+
+  /** Gives a receiver nothing any more. */
+  def refuse(receiver: String): Unit = synchronized(queues.get(receiver).foreach(_.clear()))
+
+  /** The next part that has anything in it. */
+  @scala.annotation.tailrec
+  def next(): Option[HandedPart] = nextKeys() match {
+    case None => None
+    case Some((receiver, keys)) =>
+      val part = cache.handed.pack(keys.asJava)
+      if (part.hasRemaining)
+        Some(HandedPart(receiver, BlockTransfer.offer(SparkEnv.get, part)))
+      else next()
+  }
+
+  /** The receiver whose next chunk is worth most, and some chunks for it. */
+  private def nextKeys(): Option[(String, Seq[ChunkKey])] = synchronized {
+    val waiting = queues.toSeq.filter(_._2.nonEmpty)
+    waiting.maxByOption { case (receiver, queue) =>
+      (Departure.worth(cache, queue.head), -partsOf(receiver), receiver)
+    }.map { case (receiver, queue) =>
+      partsOf(receiver) += 1
+      val keys = ArrayBuffer.empty[ChunkKey]
+      var bytes = 0L
+      while (queue.nonEmpty && (keys.isEmpty || bytes + queue.head.bytes <= Departure.PartBytes)) {
+        val chunk = queue.dequeue()
+        keys += chunk.key
+        bytes += chunk.bytes
+      }
+      receiver -> keys.toSeq
+    }
+  }
+}
+
+private object Departure extends Logging {
+
+  /** Of these, some are in the heaps of both sides at a time. */
+  private val PartBytes = 8L << 20
+
+  /** Larger ones are read from files again. */
+  private val MostChunkBytes = 64L << 20
+
+  private val FetchMillis = 5000L
+
+  private val current = new AtomicReference[Departure]()
+
+  /** Sees to it that there is time to hand anything over, should this executor be decommissioned. */
+  def prepare(environment: SparkEnv): Unit = {
+    val millis = handOverMillis(environment)
+    if (millis > 0 && SparkInternals.mayDecommission(environment.conf))
+      SparkInternals.stayWhenDecommissioned(environment, millis)
+  }
+
+  private def handOverMillis(environment: SparkEnv): Long =
+    OapConfig.CACHE_HAND_OVER.get(environment.conf.getOption(_).orNull)
+
+  /** Begins to hand over what the driver has dealt out; returns how many bytes that is. */
+  def begin(cache: ColumnCache, deal: HandOver): Long = {
+    val receivers = deal.files.indices.map { i =>
+      (deal.files(i), deal.rowGroups(i)) -> deal.receivers(deal.to(i))
+    }.toMap
+    val wanted = deal.files.toSet
+    val files = cache.files.where(file => wanted(file.identity.placementKey)).asScala
+    val chunks = for {
+      held <- cache.snapshot().chunks.asScala
+      if isColumnChunk(held.key) && held.bytes <= MostChunkBytes
+      file <- files.get(held.key.file)
+      receiver <- receivers.get((file.identity.placementKey, held.key.rowGroup))
+    } yield receiver -> held
+    val queues = chunks.groupMap(_._1)(_._2).map { case (receiver, some) =>
+      receiver -> mutable.Queue.from(some.sortBy(-worth(cache, _)))
+    }
+    val departure = new Departure(cache, queues)
+    current.set(departure)
+    val bytes = departure.bytes
+    logInfo(s"This executor leaves: $bytes bytes of its column cache are for ${queues.size} others")
+    bytes
+  }
+
+  /** Returns the next part, after what came of the last one. */
+  def next(last: Option[HandedPart], refusing: Option[String]): Option[HandedPart] = {
+    last.foreach(part => BlockTransfer.withdraw(SparkEnv.get, part.offer))
+    Option(current.get).flatMap { departure =>
+      refusing.foreach(departure.refuse)
+      departure.next()
+    }
+  }
+
+  /** Takes what another executor hands over; returns how many bytes this one has of it then. */
+  def take(cache: ColumnCache, part: HandedPart): Long =
+    cache.handed.unpack(BlockTransfer.fetch(SparkEnv.get, part.offer, FetchMillis)).bytes
+
+  private def isColumnChunk(key: ChunkKey): Boolean =
+    try key.kind != EntryKind.CACHED_BATCH
+    catch { case NonFatal(_) => false }
+
+  private def worth(cache: ColumnCache, chunk: HeldKey): Int =
+    if (cache.kept.isKept(chunk.key)) Int.MaxValue else chunk.asks
+}

@@ -1,0 +1,77 @@
+package io.oap.spark.directory
+
+import org.apache.spark.SparkEnv
+import org.apache.spark.sql.functions.sum
+import org.scalatest.concurrent.Eventually.{eventually, interval, timeout}
+import org.scalatest.time.SpanSugar._
+
+import io.oap.spark.{CacheControl, ChunkInPool, ExecutorsSuite}
+
+/** Executors that are told to leave, by the signal that a machine sends which is about to go. */
+class DecommissionSuite extends ExecutorsSuite(3) {
+  private val Files = 24
+
+  override protected def settings: Map[String, String] =
+    super.settings +
+      ("spark.decommission.enabled" -> "true") +
+      // Then the leaving executor takes in no blocks any more.
+      ("spark.storage.decommission.enabled" -> "true") +
+      ("spark.oap.cache.representation" -> "vector") +
+      // Long enough for a loaded machine to look at it in peace.
+      ("spark.oap.cache.handOver" -> "20s")
+
+  override protected def beforeAll(): Unit = {
+    super.beforeAll()
+    spark.range(0, 240000, 1, Files)
+      .selectExpr("id", "id % 1000 AS k", "concat('name ', id % 77) AS s")
+      .write.parquet(path("t"))
+  }
+
+  private def query = spark.read.parquet(path("t")).groupBy("s").agg(sum("k"), sum("id"))
+
+  private def warm(): Unit = for (_ <- 1 to 3) query.collect()
+
+  /** The process of each executor. */
+  private def processes(): Map[String, Long] = {
+    val ids = spark.sparkContext.parallelize(1 to 60, 60).map { _ =>
+      Thread.sleep(50)
+      SparkEnv.get.executorId -> ProcessHandle.current.pid
+    }
+    ids.collect().toMap
+  }
+
+  private def signal(process: Long, name: String): Unit =
+    assert(new ProcessBuilder("kill", "-s", name, process.toString).start().waitFor() === 0)
+
+  private def chunksOf(executors: Iterable[String]): Set[ChunkInPool] = {
+    val held = CacheControl.held(spark)
+    executors.flatMap(id => held.get(id).toSeq.flatMap(_.chunks.keys)).toSet
+  }
+
+  test("what a leaving executor holds is with the others before it has gone") {
+    val expected = alone(rows(query))
+    eventually(timeout(1.minute)) {
+      warm()
+      assert(CacheControl.held(spark).values.count(_.chunks.nonEmpty) === 3)
+    }
+    val before = CacheControl.held(spark)
+    val leaving = before.maxBy(_._2.chunks.size)._1
+    val others = before.keySet - leaving
+    signal(processes()(leaving), "PWR")
+    eventually(timeout(30.seconds), interval(100.millis)) {
+      val missing = before(leaving).chunks.keySet -- chunksOf(others)
+      assert(missing === Set.empty, s"of ${before(leaving).chunks.size}")
+    }
+    val missed = misses()
+    assert(rows(query) === expected)
+    assert(misses() === missed, "no task found a chunk missing")
+    assert(cluster.directory.isLive(leaving), "all this while it is there")
+    eventually(timeout(1.minute))(assert(!cluster.directory.isLive(leaving)))
+    assert(rows(query) === expected)
+  }
+
+  private def cluster = Cluster.of(spark.sparkContext)
+
+  private def misses(): Long =
+    spark.sql("SELECT sum(misses + bypasses) FROM oap.system.executors").head().getLong(0)
+}
