@@ -13,14 +13,14 @@ import sys
 import device
 import forms
 import spark_job
-from options import BUSY, MATRICES, SIZES, in_bytes, shares, system
+from options import BUSY, MATRICES, PAIRS, SIZES, in_bytes, shares, system
 
 
 def systems(asked):
     found = [dict(one) for one in asked.system]
     policies = getattr(asked, "policy", [])
     if not found and not policies:
-        found = [system("spark"), system("oap")]
+        found = [system(one) for one in (PAIRS if asked.command == "pairs" else ("spark", "oap"))]
     found += [system(f"{policy}=oap,pool.policy={policy}") for policy in policies]
     for one in found:
         if asked.command == "matrix" and "spark.oap.pool.size" in one["settings"]:
@@ -72,10 +72,10 @@ def request(asked, words, root):
             },
         }
     _check(asked, root)
-    scenario, run = asked.command == "scenario", asked.command == "run"
+    scenario, run, pairs = (asked.command == name for name in ("scenario", "run", "pairs"))
     return {
         "plan": {
-            "scenario": asked.scenario if scenario else "",
+            "scenario": asked.scenario if scenario else "pairs" if pairs else "",
             "data": _data(asked, root),
             "scale": asked.scale,
             "queries": asked.queries,
@@ -83,21 +83,21 @@ def request(asked, words, root):
             "form": asked.form,
             "storage": asked.storage,
             "systems": [] if scenario else systems(asked),
-            "state": asked.state if run else "warm",
+            "state": asked.state if run else "in turn" if pairs else "warm",
             "warmUps": asked.warm_up,
             "rounds": asked.rounds,
-            "repeats": asked.repeats,
+            "repeats": getattr(asked, "repeats", 1),
             "tenants": getattr(asked, "tenants", 1),
             "deal": scenario or run and asked.deal,
             "sweep": {"table": asked.sweep, "every": asked.sweep_every} if run and asked.sweep else None,
             "needed": in_bytes(asked.needed) if getattr(asked, "needed", None) else 0,
             "representation": getattr(asked, "representation", ""),
             "matrix": _matrix(asked),
-            "seed": _seed(asked),
+            "seed": 0 if pairs else _seed(asked),
         },
         "out": os.path.abspath(asked.out),
-        "minutes": asked.minutes or 0,
-        "trace": os.path.abspath(asked.trace) if asked.trace else "",
+        "minutes": getattr(asked, "minutes", None) or 0,
+        "trace": os.path.abspath(asked.trace) if getattr(asked, "trace", None) else "",
         "command": shlex.join(["dev/tpcds", *words]),
         "revision": _revision(root),
     }
@@ -111,7 +111,7 @@ def _check(asked, root):
     local, storage = re.match(r"local(\[|$)", asked.master), asked.storage.partition(":")[0]
     if "://" in _data(asked, root) and asked.form != "parquet":
         fail(f"--form {asked.form} wants data in a folder of this machine")
-    if asked.trace and not local:
+    if getattr(asked, "trace", None) and not local:
         fail("--trace wants a local master; dev/chunk-trace --help says how executors of a cluster record")
     if "://" in _data(asked, root) and storage != "local":
         fail(f"--storage {storage} wants data in a folder of this machine")
@@ -121,6 +121,14 @@ def _check(asked, root):
         fail("a cluster wants --conf spark.default.parallelism=N, the tasks that its executors run at a time")
     if getattr(asked, "sweep", "") and asked.tenants > 1:
         fail("--sweep wants one tenant: others' queries would run during the scan")
+    for one in getattr(asked, "system", []) if asked.command == "pairs" else []:
+        if one["kind"] not in ("spark", "oap") or one["slowdown"] != 1 or one["medium"] or one["tenants"]:
+            fail(f"pairs: {one['name']} is a session of one application: spark or oap, with settings only")
+        if any(key.startswith("spark.oap.pool.") for key in one["settings"]):
+            fail("pairs: --pool-size says the pool of all systems")
+    if asked.command == "pairs" and asked.system and (
+            asked.system[0]["kind"] != "spark" or asked.system[0]["settings"]):
+        fail("pairs: the first --system is spark with no setting: the others are compared with it")
     if any(one["tenants"] for one in getattr(asked, "system", [])) and not getattr(asked, "deal", False):
         fail("tenants of a system wants dev/tpcds run --deal: else more tenants run more queries")
     if getattr(asked, "sweep", "") and asked.sweep_every > len(asked.queries):
@@ -156,11 +164,13 @@ def _revision(root):
 def submit(asked, words, root):
     """Runs the job in the foreground; returns its exit status."""
     told = request(asked, words, root)
-    main = "GenerateJob" if asked.command == "generate" else "RunJob"
+    main = {"generate": "GenerateJob", "pairs": "PairsJob"}.get(asked.command, "RunJob")
+    # Systems in turn share one pool.
+    pool = [f"spark.oap.pool.size={asked.pool_size}"] if asked.command == "pairs" else []
     command = spark_job.words(
         pathlib.Path(os.environ["SPARK_HOME"]), root,
         (os.environ["OAP_JAR"], *forms.jars(asked.form), os.environ["OAP_TPCDS_JAR"]), f"scale.{main}", told,
-        driver_memory=asked.driver_memory, conf=asked.conf, more=["--master", asked.master])
+        driver_memory=asked.driver_memory, conf=[*pool, *asked.conf], more=["--master", asked.master])
     try:
         with _limit(asked, root) as limit:
             return spark_job.run(command, preexec_fn=limit.join if limit else None)

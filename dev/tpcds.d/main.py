@@ -19,6 +19,7 @@ def parser():
     for name, words in (
         ("generate", "make the data: those tables that are not there yet"),
         ("run", "run queries on several systems, round after round, and compare their times"),
+        ("pairs", "run queries on systems that take turns in one application, and print ratios and bars"),
         ("scenario", "the published comparison: two pools, sized by what the queries need"),
         ("matrix", "systems under pressure: in all combinations of memory, load and tenants"),
         ("report", "one HTML page and a summary in Markdown with pictures, from the results of the others"),

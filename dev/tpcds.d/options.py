@@ -61,6 +61,27 @@ load:
 one begins its next repeat. Fewer --queries or a smaller --scale make rounds shorter.
 """
 
+# Whom dev/tpcds pairs compares where nothing else is asked.
+PAIRS = ("spark", "built=oap,buildsides.enabled=false", "oap")
+
+PAIRS_HELP = """
+One application; each system is a session of its own. Query by query all systems run one after the
+other, round by round, in this order and the other. All of them share the pool and compiled code.
+
+systems:
+  --system NAME=KIND[,KEY=VALUE...] is one system; KIND is spark or oap. Settings are those of a session;
+  a KEY without spark. in front is one of spark.oap. The first system is Spark alone, which the others
+  are compared with. Where OAP is to have other settings, name Spark alone with the same ones, too:
+    --system spark --system same=spark,spark.sql.adaptive.enabled=false
+    --system oap=oap,spark.sql.adaptive.enabled=false
+  Settings of the application are for all of them: --conf.
+
+bars:
+  The nine queries at scale 10, and partitioned at scale 30, have bars, which are printed with what was
+  measured; so have all queries together (no one much slower) and first runs. Exit status 1 says that
+  rows differ or a query failed; a bar that is missed is no failure.
+"""
+
 
 def add_options(parser, name):
     add = parser.add_argument
@@ -72,6 +93,9 @@ def add_options(parser, name):
         help=f"how tables are kept: {', '.join(FORMS)} (default parquet); the others are made from Parquet's")
     if name == "generate":
         _add_generation(add)
+    elif name == "pairs":
+        _add_pairs(add)
+        parser.epilog = PAIRS_HELP
     else:
         _add_measurement(add, name)
         parser.epilog = {"run": SYSTEMS_HELP, "matrix": MATRIX_HELP}.get(name)
@@ -94,15 +118,34 @@ def _add_generation(add):
         help="rows of a file, about; a row group has no more: for large ones say more (default 500000)")
 
 
+def _add_what(add):
+    add("--queries", type=queries, default=queries(NINE_QUERIES), metavar="LIST",
+        help="queries, such as q52,q14a, or all (default the nine I/O-heavy ones)")
+    add("--partitioned", action="store_true", help="fact tables partitioned by their date")
+
+
+def _add_pairs(add):
+    _add_what(add)
+    add("--storage", choices=STORAGE, default="local",
+        help="local: as it is; hdd: 4 MB/s per core; s3: 60 MB/s per core, 20 ms per request (default local)")
+    add("--system", action="append", default=[], type=system, metavar="SYSTEM",
+        help="a system, see below; can be repeated, the first one is spark (default " + " ".join(PAIRS) + ")")
+    add("--pool-size", type=size, default="2g", metavar="SIZE", help="the pool of each executor (default 2g)")
+    add("--warm-up", type=number(0, 1000), default=4, metavar="N",
+        help="runs of each query and system that do not count (default 4)")
+    add("--rounds", type=number(1, 10000), default=6, metavar="N",
+        help="runs of each query and system that count (default 6)")
+    add("--out", default="pairs.json", metavar="FILE",
+        help="the result; the table lies beside it as Markdown (default pairs.json)")
+
+
 def _add_measurement(add, name):
     if name == "matrix":
         _add_matrix(add)
     if name == "scenario":
         add("scenario", choices=SCENARIOS, metavar="SCENARIO",
             help="fit-both: all that the queries need fits into both pools; fit-large-only; fit-none")
-    add("--queries", type=queries, default=queries(NINE_QUERIES), metavar="LIST",
-        help="queries, such as q52,q14a, or all (default the nine I/O-heavy ones)")
-    add("--partitioned", action="store_true", help="fact tables partitioned by their date")
+    _add_what(add)
     storage = {"run": "local", "scenario": "hdd", "matrix": "s3"}[name]
     add("--storage", type=_storage, default=storage, metavar="KIND",
         help="local: as it is; hdd: 4 MB/s per core; s3: 60 MB/s per core, 20 ms per request; "

@@ -95,8 +95,8 @@ def how(result):
                    f"cache was {'' if dropped else 'NOT '}emptied of the data before each round. ")
     data = f"Data: {result['circumstances']['options'].get('layout', '')}."
     if plan["state"] == "in turn":
-        return (f"{what}The systems take turns in one application, query by query, after a run of each query to warm "
-                f"up; {number_of(plan['rounds'], 'round')} to measure. {storage}{data}")
+        return (f"{what}The systems take turns in one application, query by query, after {number_of(plan['warmUps'], 'run')} "
+                f"of each query to warm up; {number_of(plan['rounds'], 'round')} to measure. {storage}{data}")
     return (
         f"{what}Rounds are {plan['state']}: each application has {number_of(plan['warmUps'], 'round')} to warm "
         f"up and {number_of(plan['rounds'], 'round')} to measure; each system has "

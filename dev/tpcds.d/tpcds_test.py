@@ -58,6 +58,14 @@ class Options(unittest.TestCase):
             ("matrix memory --tenants 2", "unrecognized arguments: --tenants 2"),
             ("matrix memory --system a=oap,pool.size=1m", "--memory says the pool of a"),
             ("matrix load --system a=oap,cache.representation=auto", "--representation says how a keeps"),
+            ("pairs --system oap", "the first --system is spark"),
+            ("pairs --system spark,sql.x=1", "the first --system is spark with no setting"),
+            ("pairs --system spark --system spark-cache", "spark-cache is a session of one application"),
+            ("pairs --system spark --system o=oap,slowdown=2", "o is a session of one application"),
+            ("pairs --system spark --system o=oap,pool.size=1g", "--pool-size says the pool of all"),
+            ("pairs --system spark --system spark", "two systems have the name spark"),
+            ("pairs --storage device:4m", "argument --storage: invalid choice"),
+            ("pairs --warm-up 4 --repeats 2", "unrecognized arguments: --repeats 2"),
             ("scenario fit-none --representation auto", "argument --representation: invalid choice: 'auto'"),
         ):
             self.assertIn(named, self.rejected(*words.split()), words)
@@ -85,6 +93,17 @@ class Options(unittest.TestCase):
         self.assertEqual(load["systems"][0]["settings"], {"spark.oap.pool.policy": "lru"})
         self.assertIsNone(told("run")["plan"]["matrix"])
         self.assertIsNone(told("scenario", "fit-both")["plan"]["matrix"])
+
+    def test_systems_in_turn(self):
+        plan = told("pairs", "--scale", "10", "--partitioned")["plan"]
+        self.assertEqual([(s["name"], s["kind"], s["settings"]) for s in plan["systems"]],
+                         [("spark", "spark", {}), ("built", "oap", {"spark.oap.buildsides.enabled": "false"}),
+                          ("oap", "oap", {})])  # fmt: skip
+        self.assertEqual([plan[key] for key in ("scenario", "state", "warmUps", "rounds", "repeats", "partitioned")],
+                         ["pairs", "in turn", 4, 6, 1, True])
+        same = told("pairs", "--system", "spark", "--system", "same=spark,spark.sql.x=1", "--queries", "all")["plan"]
+        self.assertEqual(same["systems"][1]["settings"], {"spark.sql.x": "1"})
+        self.assertEqual(len(same["queries"]), 103)
 
     def test_a_cluster_whose_slots_are_said(self):
         words = "run --master spark://h:1 --conf spark.default.parallelism=8"

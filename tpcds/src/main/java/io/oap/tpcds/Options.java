@@ -49,7 +49,7 @@ public record Options(
     int seed) {
 
   /** The nine I/O-heavy queries of the published measurements. */
-  static final String NINE_QUERIES = "q19,q42,q43,q52,q55,q63,q68,q73,q98";
+  public static final String NINE_QUERIES = "q19,q42,q43,q52,q55,q63,q68,q73,q98";
 
   /** How tables can be kept; dev/lib/forms.py has the libraries that each wants. */
   public static final List<String> FORMS =

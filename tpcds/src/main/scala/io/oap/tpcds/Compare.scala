@@ -135,7 +135,9 @@ object Compare {
         case None if warm.bytes > 0 && Comparison.ReadNothing.contains(query) =>
           (false, s"the warm run read ${warm.bytes} bytes of data files")
         case None => (true, "same")
-        case Some(_) if onlyTiesDiffer(actual.flatMap(_._1)) => (true, "same, LIMIT cuts ties")
+        case Some(_)
+            if RowComparison.onlyTiesDiffer(systems.sparkAlone, systems.oap, text, actual.flatMap(_._1)) =>
+          (true, "same, LIMIT cuts ties")
         case Some(what) => (false, what)
       }
       val hits = actual.map(_._2.metric("chunksHit"))
@@ -148,28 +150,11 @@ object Compare {
       side = if (session eq systems.oap) "OAP" else "Spark alone"
       reads.during(QueryRun.of(session, query, text))
     }
-
-    /**
-     * ORDER BY with LIMIT may cut through rows that the order does not tell apart; then which of
-     * them are given is nobody's promise. Without the LIMIT there is one right result, and the rows
-     * that were given must be among it.
-     */
-    private def onlyTiesDiffer(rows: Seq[Row]): Boolean = {
-      val unlimited = Comparison.LastLimit.replaceFirstIn(text, "")
-      unlimited != text && {
-        val all = systems.sparkAlone.sql(unlimited).collect().toSeq
-        val ours = systems.oap.sql(unlimited).collect().toSeq
-        RowComparison.difference(all, ours).isEmpty && rows.toSet.subsetOf(all.toSet)
-      }
-    }
   }
 
   private object Comparison {
 
     /** Queries whose warm runs must find all that they need in the pool. */
     private val ReadNothing = Options.NINE_QUERIES.split(",").toSet
-
-    // At the very end of the text it belongs to the whole query.
-    private val LastLimit = "(?i)\\slimit\\s+\\d+\\s*;?\\s*\\z".r
   }
 }

@@ -5,8 +5,10 @@ import java.util.concurrent.atomic.LongAdder
 
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent, SparkListenerTaskEnd}
+import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 
+import io.oap.tpcds.result.QueryRun
 import io.oap.tpcds.storage.Pace
 
 /**
@@ -29,6 +31,13 @@ final class FileReads(context: SparkContext) {
       case _ =>
     }
   })
+
+  /** Runs a query of TPC-DS, with what it read. */
+  def ofRun(session: SparkSession, query: String): (Seq[Row], QueryRun) = {
+    val counted = during(QueryRun.of(session, query))
+    val (rows, run) = counted.result
+    (rows, run.copy(fileBytes = Some(counted.bytes), requests = counted.requests))
+  }
 
   /** @param body runs exactly one query */
   def during[T](body: => T): FileReads.Counted[T] = during(body, (_: T) => 1)

@@ -1,6 +1,6 @@
 package io.oap.tpcds
 
-import org.apache.spark.sql.Row
+import org.apache.spark.sql.{Row, SparkSession}
 
 /**
  * Whether two results of one query are the same rows, in any order: ORDER BY leaves ties open.
@@ -21,6 +21,30 @@ object RowComparison {
         case (left, right) if !isSame(left, right) => s"$right instead of $left"
       }
     }
+
+  /**
+   * Whether rows that differ from those of Spark alone do so only because of ties: ORDER BY with
+   * LIMIT may cut through rows that the order does not tell apart; then which of them are given is
+   * nobody's promise. Without the LIMIT there is one right result, and the rows that were given must
+   * be among it.
+   *
+   * @param text of the query
+   */
+  def onlyTiesDiffer(
+      sparkAlone: SparkSession,
+      other: SparkSession,
+      text: String,
+      rows: Seq[Row]): Boolean = {
+    val unlimited = LastLimit.replaceFirstIn(text, "")
+    unlimited != text && {
+      val all = sparkAlone.sql(unlimited).collect().toSeq
+      val others = other.sql(unlimited).collect().toSeq
+      difference(all, others).isEmpty && rows.toSet.subsetOf(all.toSet)
+    }
+  }
+
+  // At the very end of the text it belongs to the whole query.
+  private val LastLimit = "(?i)\\slimit\\s+\\d+\\s*;?\\s*\\z".r
 
   // Exact values first, so that a last bit of a floating point number cannot change the order
   // among rows that are told apart by anything else.

@@ -15,6 +15,23 @@ import io.oap.tpcds.storage.{PacedFileSystem, StorageClass}
  */
 final class Systems private (val sparkAlone: SparkSession, val oap: SparkSession) {
 
+  /**
+   * One more session, with or without the extension, that has the tables of its side.
+   *
+   * @param settings of this session only
+   * @throws Options.Rejected when one of them is no setting of a session
+   */
+  def session(withOap: Boolean, settings: Map[String, String]): SparkSession = {
+    val made = (if (withOap) oap else sparkAlone).newSession()
+    settings.keys.find(!made.conf.isModifiable(_)).foreach { key =>
+      throw new Options.Rejected(s"$key is no setting of a session: --conf sets it for all systems")
+    }
+    val partitions = "spark.sql.shuffle.partitions"
+    (Map(partitions -> sparkAlone.conf.get(partitions)) ++ settings)
+      .foreach { case (key, value) => made.conf.set(key, value) }
+    made
+  }
+
   /** Empties the pool and the footer cache of all executors. */
   def clearCache(): Unit = CacheControl.clear(oap)
 }

@@ -4,6 +4,8 @@ import java.math.BigDecimal
 
 import scala.collection.mutable.ArrayBuffer
 
+import io.oap.tpcds.{Options, Queries}
+
 /** What a measurement has to reach, and whether it did. Each is printed as it is judged. */
 final class Bars(print: String => Unit) {
   private val missed = ArrayBuffer.empty[String]
@@ -91,6 +93,30 @@ object Bars {
     Factor("fit-none", "our policy over LRU in the large pool", "large-lru", "large", 1.66)
   )
 
+  /**
+   * What OAP with its defaults has to be times as fast in the nine queries, systems in turn.
+   *
+   * @param mean geometric, beside Spark alone with its own defaults
+   * @param least of any query
+   * @param sameSettings geometric mean beside Spark alone that has settings, too
+   */
+  private final case class InTurnBar(
+      scale: Double,
+      partitioned: Boolean,
+      mean: Double,
+      least: Option[Double],
+      sameSettings: Option[Double])
+
+  private val InTurnBars = Seq(
+    InTurnBar(10, partitioned = false, 3.5, Some(2.2), Some(3.0)),
+    InTurnBar(10, partitioned = true, 2.0, Some(1.2), Some(1.7)),
+    InTurnBar(30, partitioned = true, 2.5, None, None)
+  )
+  private val RoundsInTurn = 6
+  private val WarmUpsInTurn = 4
+  private val FirstRuns = 1.0
+  private val LeastOfAll = 0.9
+
   private val TooFew = "too few rounds"
 
   /**
@@ -114,6 +140,7 @@ object Bars {
   /** A row for each bar that a result says something about; a matrix says nothing of any. */
   def judge(result: Result): Seq[Judged] =
     if (result.plan.matrix.nonEmpty) Nil
+    else if (result.plan.scenario == Pairs.Scenario) inTurn(result)
     else factors(result) ++ fitBoth(result) ++ atOnce(result) ++ slowestTenants(result)
 
   private def ratio(result: Result, slow: String, fast: String): Option[Ratio] =
@@ -187,6 +214,36 @@ object Bars {
       f"$worst%.2f",
       verdict
     )
+  }
+
+  private def inTurn(result: Result): Seq[Judged] = {
+    val (plan, pairs) = (result.plan, new Pairs(result))
+    val enough = plan.rounds >= RoundsInTurn && plan.warmUps >= WarmUpsInTurn
+    def judged(what: String, bar: Double, found: Double, more: String, isEnough: Boolean): Judged = {
+      val verdict = if (!isEnough) TooFew else if (found >= bar) "holds" else "does not hold"
+      Judged(Pairs.Scenario, what, s"at least ${text(bar)} x", f"$found%.2f x$more", verdict)
+    }
+    def mean(what: String, bar: Option[Double], ratio: Pairs.Ratio, isEnough: Boolean = enough) =
+      for (b <- bar; found <- pairs.mean(ratio)) yield judged(what, b, found, "", isEnough)
+    def least(what: String, bar: Option[Double], ratio: Pairs.Ratio) =
+      for (b <- bar; (query, found) <- pairs.least(ratio))
+        yield judged(what, b, found, s" ($query)", enough)
+    val areNine = plan.queries.toSet == Options.NINE_QUERIES.split(",").toSet
+    val bar = InTurnBars.find { b =>
+      areNine && plan.form == "parquet" && plan.storage == "local" && b.scale == plan.scale &&
+      b.partitioned == plan.partitioned
+    }
+    val all = Option.when(Queries.All.forall(plan.queries.contains))(LeastOfAll)
+    pairs.others.filter(_.isOapByDefault).flatMap { system =>
+      val oap = system.name
+      val beside = pairs.others.filter(_.kind == "spark").map(_.name)
+      val same = beside.flatMap { other =>
+        mean(s"$oap beside $other", bar.flatMap(_.sameSettings), pairs.warm(_, oap, other))
+      }
+      mean(s"$oap, geometric mean", bar.map(_.mean), pairs.warm(_, oap)) ++
+        least(s"$oap, least of all queries", bar.flatMap(_.least).orElse(all), pairs.warm(_, oap)) ++
+        same ++ mean(s"$oap, first runs", Some(FirstRuns), pairs.first(_, oap), isEnough = true)
+    }
   }
 
   private def scenario(result: Result): String =

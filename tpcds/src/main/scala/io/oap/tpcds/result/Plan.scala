@@ -20,7 +20,11 @@ final case class MeasuredSystem(
     slowdown: Double,
     medium: String,
     tenants: Int,
-    cell: Option[Cell])
+    cell: Option[Cell]) {
+
+  /** Whether it is OAP as it comes. */
+  def isOapByDefault: Boolean = kind == "oap" && settings.isEmpty
+}
 
 object MeasuredSystem {
   val PoolSize = "spark.oap.pool.size"
@@ -43,7 +47,8 @@ final case class Sweep(table: String, every: Int)
  * What is to be measured: all that two runs must have in common for their rounds to go into one
  * result.
  *
- * @param scenario empty, or the name of a [[io.oap.tpcds.scale.Scenario]], which then says the systems
+ * @param scenario empty, or the name of a [[io.oap.tpcds.scale.Scenario]], which then says the systems,
+ *     or [[Pairs.Scenario]]
  * @param storage name of a [[io.oap.tpcds.storage.StorageClass]], or `device:` and the bytes per
  *     second that the kernel lets this process read
  * @param systems in the order of the tables; the first one is what the others are compared with
