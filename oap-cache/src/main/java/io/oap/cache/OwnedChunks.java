@@ -1,5 +1,6 @@
 package io.oap.cache;
 
+import io.oap.cache.pool.Admission;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Pin;
 import io.oap.cache.pool.Reservation;
@@ -38,7 +39,7 @@ public final class OwnedChunks {
       return null;
     }
     OwnedChunk put = null;
-    try (Reservation room = pool.reserve(key, bytes)) {
+    try (Reservation room = chunks.leaving.reserve(key, bytes, Admission.EVICTING)) {
       if (room.outcome() == Reservation.Outcome.RESERVED) {
         encoder.write(room);
         room.setNote(Checksum.of(room));

@@ -3,6 +3,12 @@ package io.oap.cache;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.oap.cache.pool.Admission;
+import io.oap.cache.vector.NativeBuffer;
+import io.oap.cache.vector.VectorChunk;
+import io.oap.cache.vector.VectorEncoder;
+import io.oap.cache.vector.VectorKind;
+import io.oap.common.ChunkKey;
+import io.oap.common.EntryKind;
 import io.oap.common.FileId;
 import java.io.IOException;
 import java.util.List;
@@ -58,5 +64,23 @@ class LeavingFilesTest extends QuotaFixture {
     read(Admission.EVICTING, 0, columns(0, 20));
     read(Admission.EVICTING, 6, columns(0, 4));
     assertEquals(20 * PART, held(0));
+  }
+
+  @Test
+  void chunks_thatHaveAnOwner_pushOutLeavingFilesFirst() throws IOException {
+    read(Admission.EVICTING, 0, columns(0, 40));
+    readOften(4, columns(0, 24));
+    cache.leaving.add(List.of(id(4)));
+    NativeBuffer values = new NativeBuffer(Long.BYTES * VectorChunk.ZONE_ROWS);
+    for (int i = 0; i < VectorChunk.ZONE_ROWS; i++) {
+      values.buffer().putLong(Long.BYTES * i, i * 0x9e3779b97f4a7c15L); // does not pack
+    }
+    try (VectorEncoder encoder = new VectorEncoder(VectorKind.I64)) {
+      encoder.add(values.address(), 0, VectorChunk.ZONE_ROWS);
+      ChunkKey key = new ChunkKey(new FileId(1, 1), 0, 0, EntryKind.CACHED_BATCH.representation(0));
+      new OwnedChunks(pool, cache).put(key, encoder, encoder.finish()).close();
+    }
+    assertEquals(40 * PART, held(0));
+    assertEquals(0, held(2), "though it was used most");
   }
 }
