@@ -5,7 +5,7 @@ import org.apache.spark.sql.SparkSessionExtensions
 import org.slf4j.LoggerFactory
 
 import io.oap.spark.buildside.KeepBuildSides
-import io.oap.spark.dataframe.DataFrames
+import io.oap.spark.dataframe.{DataFrames, UseJoinKeys}
 import io.oap.spark.filescan.CachedFileScans
 import io.oap.spark.iceberg.CacheIcebergScans
 import io.oap.spark.internals.{ConfigKeys, SparkInternals, SparkVersion}
@@ -26,7 +26,8 @@ import io.oap.spark.sql.{CacheSelectParser, SystemCatalog, SystemRows}
  * When the plan is physical, [[SubqueryPruning]] adds runtime filters of its own, and
  * [[CacheIcebergScans]] and [[CachedFileScans]] have scans of Iceberg tables and V1 scans read through
  * the cache: in an adaptive plan before its first stage, so that EXPLAIN shows it, else with the
- * columnar rules. [[KeepBuildSides]] comes last, with the columnar rules of each stage.
+ * columnar rules. [[UseJoinKeys]] comes when a stage begins; [[KeepBuildSides]] comes last, with the
+ * columnar rules of each stage.
  *
  * In another line of Spark than the jar was compiled for nothing is added, and the log says so.
  *
@@ -63,6 +64,7 @@ class OapExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectColumnar(_ => CacheIcebergScans.Columnar)
     extensions.injectQueryStagePrepRule(CachedFileScans(_))
     extensions.injectColumnar(CachedFileScans.Columnar(_))
+    extensions.injectQueryStageOptimizerRule(_ => UseJoinKeys)
     extensions.injectColumnar(_ => KeepBuildSides.Columnar)
   }
 }

@@ -8,11 +8,11 @@ import org.apache.spark.unsafe.Platform;
 /** Rows of one batch in Spark's binary form, one behind the other on the heap. For one thread. */
 final class PackedRows implements Serializable {
 
-  /** Sixteen zones of a vector chunk. */
-  static final int MOST_ROWS = 1 << 16;
+  /** Thirty-two zones of a vector chunk. */
+  static final int MOST_ROWS = 1 << 17;
 
   /** A row that is longer is a batch of its own. */
-  private static final int MOST_BYTES = 16 << 20;
+  static final int MOST_BYTES = 16 << 20;
 
   private static final long serialVersionUID = 1;
 
@@ -48,9 +48,13 @@ final class PackedRows implements Serializable {
     return start(count);
   }
 
-  /** Whether there is room for a row; for one there is always. */
-  boolean hasRoomFor(UnsafeRow row) {
-    return count == 0 || count < MOST_ROWS && (long) bytes() + row.getSizeInBytes() <= MOST_BYTES;
+  /**
+   * Whether there is room for a row; for one there is always.
+   *
+   * @param mostRows that a batch may have
+   */
+  boolean hasRoomFor(UnsafeRow row, int mostRows) {
+    return count == 0 || count < mostRows && (long) bytes() + row.getSizeInBytes() <= MOST_BYTES;
   }
 
   /** Whether the rows have fewer bytes than a batch may have. */

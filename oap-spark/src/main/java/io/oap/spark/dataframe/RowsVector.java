@@ -41,8 +41,8 @@ final class RowsVector extends FlatVector {
     nullCount = nulls;
   }
 
-  /** Bytes of a value of variable length. */
-  int length(int i) {
+  @Override
+  public int length(int i) {
     return (int) getLong(i);
   }
 

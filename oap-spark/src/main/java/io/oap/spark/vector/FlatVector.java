@@ -15,6 +15,9 @@ public abstract class FlatVector extends ColumnVector {
     super(type);
   }
 
+  /** Bytes of a value that varies in length; not of one that is null. */
+  public abstract int length(int row);
+
   @Override
   public final void closeIfFreeable() {
     // Spark asks after each batch, but this column is filled again for the next one.

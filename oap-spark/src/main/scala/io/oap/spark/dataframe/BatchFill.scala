@@ -1,137 +1,167 @@
 package io.oap.spark.dataframe
 
-import java.util.concurrent.atomic.{AtomicBoolean, AtomicLong}
-
-import scala.collection.mutable.ArrayBuffer
+import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
-import com.google.common.hash.Hashing
-import org.apache.spark.SparkEnv
-import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.columnar.CachedBatch
 import org.apache.spark.sql.types.DataType
+import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 
-import io.oap.cache.vector.{VectorChunk, VectorEncoder}
-import io.oap.common.{ChunkKey, EntryKind, FileId}
-import io.oap.spark.executor.ExecutorCache
-import io.oap.spark.vector.{VectorType, ZoneCopy}
+import io.oap.cache.vector.VectorChunk
+import io.oap.spark.vector.{OffHeapVector, VectorType}
 
 /**
- * Makes batches of rows. A column becomes a vector chunk in the pool, or on the heap where the pool
- * has no room. Rows are packed first: where they cannot become vector chunks, be it that a value is
- * too long or that there is no native library, the batch keeps them as they are.
+ * What batches are like.
  *
  * @param types of the columns, flat ones
  * @param entersPool whether the pool is for them
+ * @param mostRows of a batch
  */
-private[dataframe] final class BatchFill(types: Array[DataType], entersPool: Boolean)
-    extends Serializable {
+private[dataframe] final case class BatchShape(
+    types: Array[DataType],
+    entersPool: Boolean,
+    mostRows: Int)
+
+/** Makes batches of what a plan gives. */
+private[dataframe] trait BatchFill[T] extends Serializable {
 
   /** The batches of one partition. */
-  def batches(rows: Iterator[InternalRow]): Iterator[CachedBatch] = new Iterator[CachedBatch] {
-    private lazy val unsafe = UnsafeProjection.create(types)
-    private lazy val encoding = new BatchEncoding(types, entersPool)
-    private val packed = new PackedRows(types.length)
-    private var waiting: UnsafeRow = _ // is the caller's until the next one is asked for
+  def batches(input: Iterator[T]): Iterator[CachedBatch]
+}
 
-    override def hasNext: Boolean = waiting != null || rows.hasNext
+/** Makes batches of rows, which are packed first. */
+private[dataframe] final class RowsFill(shape: BatchShape) extends BatchFill[InternalRow] {
+  import shape._
+
+  override def batches(rows: Iterator[InternalRow]): Iterator[CachedBatch] =
+    new Iterator[CachedBatch] {
+      private lazy val unsafe = UnsafeProjection.create(types)
+      private lazy val encoding = new BatchEncoding(shape)
+      private val packed = new PackedRows(types.length)
+      private var waiting: UnsafeRow = _ // is the caller's until the next one is asked for
+
+      override def hasNext: Boolean = waiting != null || rows.hasNext
+
+      override def next(): CachedBatch = {
+        packed.clear()
+        take()
+        while (waiting != null && packed.hasRoomFor(waiting, mostRows)) {
+          packed.add(waiting)
+          waiting = null
+          take()
+        }
+        encoding.batch(packed)
+      }
+
+      private def take(): Unit = if (waiting == null && rows.hasNext) {
+        waiting = rows.next() match {
+          case row: UnsafeRow => row
+          case row => unsafe(row)
+        }
+      }
+    }
+}
+
+/**
+ * Makes batches of columnar ones, column by column. The columns are copied first, so that they can
+ * still become rows.
+ */
+private[dataframe] final class ColumnsFill(shape: BatchShape) extends BatchFill[ColumnarBatch] {
+  import shape._
+
+  override def batches(input: Iterator[ColumnarBatch]): Iterator[CachedBatch] =
+    copies() match {
+      case Some(made) => new Copied(input, made)
+      case None =>
+        new RowsFill(shape).batches(input.flatMap(_.rowIterator().asScala))
+    }
+
+  /** Memory for the columns of a batch; none where there is no such memory. */
+  private def copies(): Option[Array[ColumnCopy]] =
+    try Some(types.map(t => new ColumnCopy(t, VectorType.of(t).get.kind, capacity)))
+    catch {
+      case NonFatal(_) | _: LinkageError | _: OutOfMemoryError => None
+    }
+
+  /** Rows of a batch. */
+  private lazy val capacity: Int = {
+    val bytes = types.map(t => OffHeapVector.rowBytes(VectorType.of(t).get.kind)).sum
+    val zones = PackedRows.MOST_BYTES / math.max(bytes, 1) / VectorChunk.ZONE_ROWS
+    math.min(math.max(zones, 1) * VectorChunk.ZONE_ROWS, mostRows)
+  }
+
+  private final class Copied(input: Iterator[ColumnarBatch], copies: Array[ColumnCopy])
+      extends Iterator[CachedBatch] {
+    private lazy val unsafe = UnsafeProjection.create(types)
+    private lazy val encoding = new BatchEncoding(shape)
+    private lazy val copied = new ColumnarBatch(copies.toArray[ColumnVector])
+    private var current: ColumnarBatch = _
+    private var row = 0 // the first of the current batch that was not taken
+
+    override def hasNext: Boolean = {
+      while ((current == null || row == current.numRows) && input.hasNext) {
+        current = input.next()
+        row = 0
+      }
+      current != null && row < current.numRows
+    }
 
     override def next(): CachedBatch = {
-      packed.clear()
-      take()
-      while (waiting != null && packed.hasRoomFor(waiting)) {
-        packed.add(waiting)
-        waiting = null
-        take()
+      if (!hasNext) throw new NoSuchElementException
+      copies.foreach(_.clear())
+      var filled = 0
+      var isFull = false
+      while (!isFull && hasNext) {
+        val taken = take(math.min(capacity - filled, current.numRows - row), filled)
+        filled += taken
+        row += taken
+        isFull = taken == 0 || filled == capacity
       }
-      encoding.batch(packed)
+      if (filled == 0) longRow()
+      else {
+        copies.foreach(_.seal())
+        copied.setNumRows(filled)
+        encoding.batch(filled, copies.toSeq, packed(copied.rowIterator().asScala))
+      }
     }
 
-    private def take(): Unit = if (waiting == null && rows.hasNext) {
-      waiting = rows.next() match {
-        case row: UnsafeRow => row
-        case row => unsafe(row)
+    /** Copies so many rows, or less where they are long; says how many. */
+    private def take(count: Int, filled: Int): Int = {
+      val bytes = copies.map(_.bytes)
+      if (append(count)) count
+      else {
+        copies.indices.foreach(i => copies(i).truncate(filled, bytes(i)))
+        if (filled == 0 && count > 1) take(count / 2, filled) else 0
       }
     }
-  }
-}
 
-/** Turns packed rows into batches, one after the other. For one task. */
-private final class BatchEncoding(types: Array[DataType], entersPool: Boolean) extends Logging {
-  private val forms = types.toSeq.map(VectorType.of(_).get)
-  private val pool = if (entersPool) ExecutorCache.get().map(_.owned) else None
-  private lazy val zones = new ZoneCopy
-  private lazy val memory = new GrowingMemory
-
-  def batch(rows: PackedRows): CachedBatch = {
-    val columns = types.indices.map(i => new RowsVector(rows, i, types(i)))
-    val statistics = BatchStatistics.of(rows, columns, forms)
-    val made = ArrayBuffer.empty[StoredColumn]
-    try {
-      val id = BatchEncoding.newBatch()
-      columns.indices.foreach(i => made += column(id, i, columns(i), rows.count))
-      VectorBatch.of(rows.count, statistics, made.toArray)
-    } catch {
-      // What runs out is memory outside the heap.
-      case e @ (NonFatal(_) | _: LinkageError | _: OutOfMemoryError) =>
-        made.foreach(_.close())
-        tell(e)
-        new RowBatch(rows.copy(), statistics)
-    }
-  }
-
-  private def column(id: FileId, index: Int, rows: RowsVector, count: Int): StoredColumn = {
-    val encoder = new VectorEncoder(forms(index).kind)
-    try {
-      for (first <- 0 until count by VectorChunk.ZONE_ROWS) {
-        val some = math.min(VectorChunk.ZONE_ROWS, count - first)
-        rows.select(first, some)
-        if (!zones.add(rows, forms(index), some, encoder)) throw new TooLongException
+    private def append(count: Int): Boolean = {
+      var left = PackedRows.MOST_BYTES - copies.map(_.bytes.toLong).sum
+      try copies.indices.forall { i =>
+          val before = copies(i).bytes
+          val isAdded =
+            copies(i).append(current.column(i), row, count, left + before)
+          left -= copies(i).bytes - before
+          isAdded
+        }
+      catch {
+        case _: OutOfMemoryError => false // outside the heap
       }
-      store(id, index, encoder, encoder.finish())
-    } finally encoder.close()
-  }
-
-  private def store(id: FileId, index: Int, encoder: VectorEncoder, bytes: Long): StoredColumn =
-    pool.flatMap(owned => Option(owned.put(BatchEncoding.key(id, index), encoder, bytes))) match {
-      case Some(chunk) => new StoredColumn.InPool(chunk)
-      case None =>
-        val room = memory.of(bytes)
-        encoder.write(room, bytes)
-        val copy = new Array[Byte](bytes.toInt)
-        room.buffer.get(0, copy)
-        new StoredColumn.OnHeap(copy)
     }
 
-  private def tell(why: Throwable): Unit = why match {
-    case _: TooLongException =>
-    case _ =>
-      if (BatchEncoding.hasWarned.compareAndSet(false, true)) {
-        logWarning("A batch of a cached DataFrame is kept as rows; others that are will not be " +
-          s"told: ${why.getMessage}")
-      }
-      logDebug("Why a batch is kept as rows", why)
+    /** A batch of one row, which is longer than a batch should be. */
+    private def longRow(): CachedBatch = {
+      val one = packed(Iterator(current.getRow(row)))
+      row += 1
+      encoding.batch(one)
+    }
+
+    private def packed(rows: Iterator[InternalRow]): PackedRows = {
+      val packed = new PackedRows(types.length)
+      rows.foreach(row => packed.add(unsafe(row)))
+      packed
+    }
   }
-}
-
-/** The values of a zone are longer than what is copied for an encoder. */
-private final class TooLongException extends RuntimeException
-
-private object BatchEncoding {
-  private val hasWarned = new AtomicBoolean
-  private val batches = new AtomicLong
-
-  /** The pool outlives applications, so that a number alone may come twice. */
-  private def newBatch(): FileId = {
-    val environment = SparkEnv.get
-    val owner = s"cached batch ${environment.conf.getAppId} ${environment.executorId}"
-    val hash = Hashing.sha256().hashUnencodedChars(owner)
-    new FileId(hash.asLong(), batches.incrementAndGet())
-  }
-
-  /** The key of a column of a batch, which no file has. */
-  private def key(batch: FileId, column: Int): ChunkKey =
-    new ChunkKey(batch, 0, column, EntryKind.CACHED_BATCH.representation(0))
 }

@@ -1,5 +1,6 @@
 package io.oap.spark.dataframe
 
+import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.TaskContext
@@ -9,15 +10,19 @@ import org.apache.spark.sql.columnar.CachedBatch
 import org.apache.spark.sql.types.DataType
 import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 
-import io.oap.cache.vector.VectorChunk
-import io.oap.spark.vector.{ScanVector, VectorType}
+import io.oap.cache.stats.CacheCounters
+import io.oap.cache.vector.{NativeBuffer, VectorChunk}
+import io.oap.spark.executor.ExecutorCache
+import io.oap.spark.filter.{TaskFilter, ZoneScan}
+import io.oap.spark.vector.{RowSelection, ScanVector, VectorType}
 
 /** A column that is read: its place in the batch, and its type. */
 private[dataframe] final case class ReadColumn(index: Int, dataType: DataType)
 
 /**
- * The batches of one partition as Spark's columnar ones, zone by zone. It is closed when the task has
- * ended; a thread that reads for the task and outlives it gets no more, as with readers of files.
+ * The batches of one partition as Spark's columnar ones, without those rows that conditions drop. It is
+ * closed when the task has ended; a thread that reads for the task and outlives it gets no more, as
+ * with readers of files.
  */
 private[dataframe] final class BatchReads(batches: Iterator[CachedBatch], columns: Seq[ReadColumn])
     extends Iterator[ColumnarBatch] with AutoCloseable {
@@ -26,9 +31,11 @@ private[dataframe] final class BatchReads(batches: Iterator[CachedBatch], column
       column.dataType,
       VectorType.of(column.dataType).get.kind,
       VectorChunk.ZONE_ROWS)
-  }
+  }.toArray
   private lazy val batch = new ColumnarBatch(vectors.toArray[ColumnVector])
-  private lazy val memory = columns.map(_ => new GrowingMemory)
+  private lazy val memory = mutable.Map.empty[Int, GrowingMemory] // by place in the batches
+  private lazy val selection = new RowSelection(new NativeBuffer(VectorChunk.ZONE_ROWS * 2))
+  private val counters = new CacheCounters
   private var open: Option[OpenBatch] = None
   private var isClosed = false
 
@@ -42,7 +49,8 @@ private[dataframe] final class BatchReads(batches: Iterator[CachedBatch], column
       open.foreach(_.close())
       open = None
       open = Some(batches.next() match {
-        case vectors: VectorBatch => new OpenVectors(vectors)
+        case filtered: FilteredBatch => openVectors(filtered.vectors, filtered.conditions.filters)
+        case vectors: VectorBatch => openVectors(vectors, Nil)
         case rows: RowBatch => new OpenRows(rows)
         case other => throw new IllegalStateException(s"a batch of ${other.getClass.getName}")
       })
@@ -56,37 +64,45 @@ private[dataframe] final class BatchReads(batches: Iterator[CachedBatch], column
   }
 
   override def close(): Unit = synchronized {
+    if (!isClosed) ExecutorCache.addTotals(counters)
     isClosed = true
     open.foreach(_.close())
     open = None
   }
 
+  private def openVectors(from: VectorBatch, filters: Seq[(TaskFilter, Int)]): OpenBatch =
+    if (columns.isEmpty && filters.isEmpty) new OpenCount(from.numRows)
+    else new OpenVectors(from, filters)
+
   private trait OpenBatch extends Iterator[ColumnarBatch] with AutoCloseable
 
-  private final class OpenVectors(from: VectorBatch) extends OpenBatch {
+  private final class OpenVectors(from: VectorBatch, filters: Seq[(TaskFilter, Int)])
+      extends OpenBatch {
     private val hold = from.use()
-    private val chunks = new Array[VectorChunk](columns.size)
-    private var row = 0
-
-    try for (i <- columns.indices) {
-        chunks(i) = hold.column(columns(i).index).open(memory(i))
-      }
-    catch {
-      case e: Throwable =>
-        close()
-        throw e
+    // Those that are read come first, then others that conditions are about.
+    private val places = {
+      val read = columns.map(_.index)
+      read ++ filters.map(_._2).distinct.diff(read)
     }
+    private val chunks = new Array[VectorChunk](places.size)
+    private val zones: ZoneScan =
+      try {
+        for ((place, i) <- places.zipWithIndex) {
+          chunks(i) =
+            hold.column(place).open(memory.getOrElseUpdate(place, new GrowingMemory))
+        }
+        val placed = filters.map { case (filter, place) => filter -> places.indexOf(place) }
+        new ZoneScan(chunks, placed, selection, counters)
+      } catch {
+        case e: Throwable =>
+          close()
+          throw e
+      }
 
-    override def hasNext: Boolean = row < from.numRows
+    override def hasNext: Boolean = zones.remaining > 0 || zones.advanceToCandidate()
 
     override def next(): ColumnarBatch = {
-      val rows = math.min(VectorChunk.ZONE_ROWS, from.numRows - row)
-      for (i <- columns.indices) {
-        vectors(i).reset()
-        vectors(i).append(chunks(i), row / VectorChunk.ZONE_ROWS, 0, rows, 0)
-      }
-      row += rows
-      batch.setNumRows(rows)
+      batch.setNumRows(zones.fill(vectors))
       batch
     }
 
@@ -95,6 +111,21 @@ private[dataframe] final class BatchReads(batches: Iterator[CachedBatch], column
       try chunks.foreach(chunk => if (chunk != null) chunk.close())
       finally hold.release()
     }
+  }
+
+  /** Rows of which no column is read. */
+  private final class OpenCount(rows: Int) extends OpenBatch {
+    private var isRead = false
+
+    override def hasNext: Boolean = !isRead && rows > 0
+
+    override def next(): ColumnarBatch = {
+      isRead = true
+      batch.setNumRows(rows)
+      batch
+    }
+
+    override def close(): Unit = ()
   }
 
   private final class OpenRows(from: RowBatch) extends OpenBatch {

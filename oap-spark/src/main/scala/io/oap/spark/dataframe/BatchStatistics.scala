@@ -4,8 +4,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.types._
 
-import io.oap.cache.vector.VectorKind
-import io.oap.spark.vector.VectorType
+import io.oap.cache.vector.{VectorChunk, VectorKind}
+import io.oap.spark.vector.{FlatVector, VectorType}
 
 /**
  * What Spark keeps of a batch: of each column the least and the greatest value, how many are null, how
@@ -19,14 +19,13 @@ private object BatchStatistics {
   private val LengthBytes = 4L
   private val DecimalBytes = 8L
 
-  def of(rows: PackedRows, columns: Seq[RowsVector], forms: Seq[VectorType]): InternalRow =
+  def of(rows: Int, columns: Seq[FlatVector], forms: Seq[VectorType]): InternalRow =
     new GenericInternalRow(columns.zip(forms).flatMap { case (column, form) =>
-      column.select(0, rows.count)
-      val (lower, upper) = bounds(column, form, rows.count)
-      Array[Any](lower, upper, column.numNulls, rows.count, bytes(column, form, rows.count))
+      val (lower, upper) = bounds(column, form, rows)
+      Array[Any](lower, upper, column.numNulls, rows, bytes(column, form, rows))
     }.toArray)
 
-  private def bytes(column: RowsVector, form: VectorType, rows: Int): Long = {
+  private def bytes(column: FlatVector, form: VectorType, rows: Int): Long = {
     val values = form.dataType match {
       case _: DecimalType => DecimalBytes * (rows - column.numNulls)
       case _ if form.kind != VectorKind.BYTES =>
@@ -36,7 +35,7 @@ private object BatchStatistics {
     values + NullBytes * column.numNulls
   }
 
-  private def bounds(column: RowsVector, form: VectorType, rows: Int): (Any, Any) =
+  private def bounds(column: FlatVector, form: VectorType, rows: Int): (Any, Any) =
     if (column.numNulls == rows) (null, null)
     else {
       form.dataType match {
@@ -45,6 +44,9 @@ private object BatchStatistics {
         case ShortType => longs(column, rows)(column.getShort(_).toLong)(_.toShort)
         case FloatType => floats(column, rows)(column.getFloat(_).toDouble)(_.toFloat)
         case DoubleType => floats(column, rows)(column.getDouble(_))(identity[Double])
+        case decimal: DecimalType if form.kind != VectorKind.BYTES =>
+          integers(column, form, rows)(
+            Decimal.createUnsafe(_, decimal.precision, decimal.scale))
         case decimal: DecimalType =>
           ordered(column, rows)(column.getDecimal(_, decimal.precision, decimal.scale))(
             _ compareTo _)
@@ -53,14 +55,37 @@ private object BatchStatistics {
             _.semanticCompare(_, string.collationId))
           (lower.copy, upper.copy)
         case BinaryType => (null, null) // Spark compares none
-        case _ if form.kind == VectorKind.I32 =>
-          longs(column, rows)(column.getInt(_).toLong)(_.toInt)
-        case _ => longs(column, rows)(column.getLong(_))(identity[Long])
+        case _ if form.kind == VectorKind.I32 => integers(column, form, rows)(_.toInt)
+        case _ => integers(column, form, rows)(identity[Long])
       }
     }
 
+  /** Bounds of the types that nearly all columns have, by loops over plain arrays. */
+  private def integers(column: FlatVector, form: VectorType, rows: Int)(
+      of: Long => Any): (Any, Any) = {
+    var lower = Long.MaxValue
+    var upper = Long.MinValue
+    var first = 0
+    while (first < rows) {
+      val count = math.min(VectorChunk.ZONE_ROWS, rows - first)
+      val ints = if (form.kind == VectorKind.I32) column.getInts(first, count) else null
+      val longs = if (form.kind == VectorKind.I32) null else column.getLongs(first, count)
+      var i = 0
+      while (i < count) {
+        if (!column.hasNull || !column.isNullAt(first + i)) {
+          val value = if (ints != null) ints(i).toLong else longs(i)
+          lower = math.min(lower, value)
+          upper = math.max(upper, value)
+        }
+        i += 1
+      }
+      first += count
+    }
+    (of(lower), of(upper))
+  }
+
   private def longs(
-      column: RowsVector,
+      column: FlatVector,
       rows: Int)(value: Int => Long)(of: Long => Any): (Any, Any) = {
     var lower = Long.MaxValue
     var upper = Long.MinValue
@@ -76,7 +101,7 @@ private object BatchStatistics {
     (of(lower), of(upper))
   }
 
-  private def floats(column: RowsVector, rows: Int)(value: Int => Double)(
+  private def floats(column: FlatVector, rows: Int)(value: Int => Double)(
       of: Double => Any): (Any, Any) = {
     var lower = Double.NaN
     var upper = Double.NegativeInfinity
@@ -92,7 +117,7 @@ private object BatchStatistics {
     (of(lower), of(upper))
   }
 
-  private def ordered[T <: AnyRef](column: RowsVector, rows: Int)(value: Int => T)(
+  private def ordered[T <: AnyRef](column: FlatVector, rows: Int)(value: Int => T)(
       compare: (T, T) => Int): (T, T) = {
     var lower = null.asInstanceOf[T]
     var upper = null.asInstanceOf[T]
@@ -108,7 +133,7 @@ private object BatchStatistics {
     (lower, upper)
   }
 
-  private def sum(column: RowsVector, rows: Int)(value: Int => Long): Long = {
+  private def sum(column: FlatVector, rows: Int)(value: Int => Long): Long = {
     var all = 0L
     var i = 0
     while (i < rows) {

@@ -2,14 +2,18 @@ package io.oap.spark.dataframe
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.columnar.{CachedBatch, SimpleMetricsCachedBatchSerializer}
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.columnar.DefaultCachedBatchSerializer
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.storage.StorageLevel
+
+import io.oap.spark.internals.SparkInternals
 
 /**
  * Keeps cached DataFrames with flat columns as vector chunks: what Spark calls by
@@ -19,28 +23,51 @@ import org.apache.spark.storage.StorageLevel
 final class DataFrameSerializer extends SimpleMetricsCachedBatchSerializer {
   private val sparks = new DefaultCachedBatchSerializer
 
-  override def supportsColumnarInput(schema: Seq[Attribute]): Boolean = false
+  override def supportsColumnarInput(schema: Seq[Attribute]): Boolean =
+    areOurs(schema, SQLConf.get)
+
+  /** An adaptive plan seldom ends in columns: Spark would make them of its rows first. */
+  override def convertToColumnarPlanIfPossible(plan: SparkPlan): SparkPlan = plan match {
+    case _: AdaptiveSparkPlanExec => plan
+    case _ => super.convertToColumnarPlanIfPossible(plan)
+  }
 
   override def convertColumnarBatchToCachedBatch(
       input: RDD[ColumnarBatch],
       schema: Seq[Attribute],
       storageLevel: StorageLevel,
       conf: SQLConf): RDD[CachedBatch] =
-    sparks.convertColumnarBatchToCachedBatch(input, schema, storageLevel, conf)
+    new FilledBatches(input, new ColumnsFill(shape(schema, storageLevel, conf)))
 
   override def convertInternalRowToCachedBatch(
       input: RDD[InternalRow],
       schema: Seq[Attribute],
       storageLevel: StorageLevel,
-      conf: SQLConf): RDD[CachedBatch] = {
-    val types = schema.map(_.dataType)
-    if (DataFrames.areOn(conf) && DataFrames.areFlat(types)) {
-      // What Spark would serialize at once does not go to the pool and out of it again.
-      val staysAsObjects = storageLevel.useMemory && storageLevel.deserialized
-      new FilledBatches(input, new BatchFill(types.toArray, staysAsObjects))
-    } else {
-      sparks.convertInternalRowToCachedBatch(input, schema, storageLevel, conf)
-    }
+      conf: SQLConf): RDD[CachedBatch] =
+    if (areOurs(schema, conf))
+      new FilledBatches(input, new RowsFill(shape(schema, storageLevel, conf)))
+    else sparks.convertInternalRowToCachedBatch(input, schema, storageLevel, conf)
+
+  private def areOurs(schema: Seq[Attribute], conf: SQLConf): Boolean =
+    DataFrames.areOn(conf) && DataFrames.areFlat(schema.map(_.dataType))
+
+  private def shape(schema: Seq[Attribute], level: StorageLevel, conf: SQLConf): BatchShape = {
+    // What Spark would serialize at once does not go to the pool and out of it again.
+    val staysAsObjects = level.useMemory && level.deserialized
+    BatchShape(schema.map(_.dataType).toArray, staysAsObjects, DataFrames.mostRows(conf))
+  }
+
+  /** Passes over batches as Spark does, and has what is read of ours drop rows. */
+  override def buildFilter(
+      predicates: Seq[Expression],
+      cachedAttributes: Seq[Attribute])
+      : (Int, Iterator[CachedBatch]) => Iterator[CachedBatch] = {
+    val byBounds = super.buildFilter(predicates, cachedAttributes)
+    val conditions =
+      if (DataFrames.areOn(SQLConf.get))
+        SparkInternals.activeContext().flatMap(BatchConditions.of(predicates, cachedAttributes, _))
+      else None
+    conditions.fold(byBounds)(one => (index, batches) => one.on(byBounds(index, batches)))
   }
 
   override def supportsColumnarOutput(schema: StructType): Boolean =

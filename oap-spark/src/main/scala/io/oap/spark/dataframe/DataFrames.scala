@@ -43,6 +43,12 @@ private[spark] object DataFrames extends Logging {
     OapConfig.CACHE_ENABLED.get(lookup(_)) && OapConfig.CACHE_DATAFRAMES.get(lookup(_))
   }
 
+  /** Rows of a batch: as many as the session says, if it does. Spark's default is for rows on the heap. */
+  def mostRows(conf: SQLConf): Int =
+    if (conf.contains(SQLConf.COLUMN_BATCH_SIZE.key))
+      math.min(conf.columnBatchSize, PackedRows.MOST_ROWS)
+    else PackedRows.MOST_ROWS
+
   /** Whether all columns have a vector form. */
   def areFlat(types: Seq[DataType]): Boolean = types.forall(VectorType.of(_).isDefined)
 }

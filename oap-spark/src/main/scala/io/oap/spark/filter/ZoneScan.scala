@@ -5,24 +5,23 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
 import io.oap.cache.PinnedVector
 import io.oap.cache.stats.{CacheCounters, Figure}
 import io.oap.cache.vector.{VectorChunk, ZoneDecision}
-import io.oap.spark.vector.RowSelection
+import io.oap.spark.vector.{RowSelection, ScanVector}
 
 /**
- * Goes through the zones of one row group, and finds the rows of each that meet the conditions.
- * Takes over the chunks and gives them back when it is closed. For one thread.
+ * Goes through the zones of one row group or batch, and finds the rows of each that meet the
+ * conditions. For one thread.
  *
- * @param chunks by place in the read schema; null where a column has no vector chunk, but not all
- * @param filters conditions and the chunk each is about, by place in the read schema
- * @param selection for the rows of a zone, used until this is closed
+ * @param chunks by place of their columns; null where a column has no vector chunk, but not all
+ * @param filters conditions and the chunk each is about, by place of its column
+ * @param selection for the rows of a zone, used as long as this is
  */
-private[spark] final class ZoneScan(
-    chunks: Array[PinnedVector],
+private[spark] class ZoneScan(
+    chunks: Array[VectorChunk],
     filters: Seq[(TaskFilter, Int)],
     selection: RowSelection,
-    counters: CacheCounters)
-    extends AutoCloseable {
+    counters: CacheCounters) {
 
-  private val any: VectorChunk = chunks.find(_ != null).get.chunk
+  private val any: VectorChunk = chunks.find(_ != null).get
   private val conditions: Seq[(TaskFilter, ZoneFilter)] =
     filters.sortBy(_._1.passRate).map { case (filter, column) =>
       filter -> filter.on(chunk(column))
@@ -33,9 +32,8 @@ private[spark] final class ZoneScan(
   private var hasDropped = false
   selection.reset(0) // as nothing is left of what was selected from before
 
-  /** The chunk of a column, by its place in the read schema; null when it has none. */
-  def chunk(column: Int): VectorChunk =
-    if (chunks(column) == null) null else chunks(column).chunk
+  /** The chunk of a column, by its place; null when it has none. */
+  def chunk(column: Int): VectorChunk = chunks(column)
 
   /** The zone that was found last, from 0. */
   def currentZone: Int = zone
@@ -107,11 +105,49 @@ private[spark] final class ZoneScan(
     counters.add(Figure.ROWS_DROPPED, before - selection.count)
   }
 
-  /** Makes row numbers stand for a zone that is wanted whole, where only a part can be taken. */
-  def enumerate(): Unit = selection.enumerate()
+  /**
+   * Takes wanted rows of one zone after the other, as many as a batch has, and puts them one behind
+   * the other.
+   *
+   * @param columns emptied for them, by place; each has a chunk
+   * @return how many rows they are; 0 where none is left
+   */
+  def fill(columns: Array[ScanVector]): Int = {
+    columns.foreach(_.reset())
+    var filled = 0
+    while (filled < VectorChunk.ZONE_ROWS && (remaining > 0 || advanceToCandidate())) {
+      val count = math.min(remaining, VectorChunk.ZONE_ROWS - filled)
+      // Where a zone is wanted whole, a part of it has row numbers, too.
+      if (count < remaining) selection.enumerate()
+      for (column <- columns.indices) {
+        columns(column).append(chunk(column), zone, rowNumbers, count, filled)
+      }
+      take(count)
+      filled += count
+    }
+    filled
+  }
+}
+
+/**
+ * The zones of chunks that are pinned. Takes over the pins and ends them when it is closed.
+ *
+ * @param pinned by place of their columns; null where a column has no vector chunk, but not all
+ */
+private[spark] final class PinnedZones(
+    pinned: Array[PinnedVector],
+    filters: Seq[(TaskFilter, Int)],
+    selection: RowSelection,
+    counters: CacheCounters)
+    extends ZoneScan(
+      pinned.map(one => if (one == null) null else one.chunk),
+      filters,
+      selection,
+      counters)
+    with AutoCloseable {
 
   /** The chunks that there are. */
-  def held: Seq[PinnedVector] = chunks.toSeq.filter(_ != null)
+  def held: Seq[PinnedVector] = pinned.toSeq.filter(_ != null)
 
   override def close(): Unit = held.foreach(_.close())
 }

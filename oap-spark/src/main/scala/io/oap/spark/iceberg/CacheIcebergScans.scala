@@ -14,6 +14,7 @@ import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV
 import org.apache.spark.sql.execution.python.{MapInArrowExec, MapInPandasExec}
 
 import io.oap.spark.directory.Cluster
+import io.oap.spark.optimizer.{BroadcastKeys, JoinedBroadcast}
 import io.oap.spark.scan.CachedParquetScan
 import io.oap.spark.table.{CachedFormats, ScanCachePolicy, TableSelector, TablesRead}
 

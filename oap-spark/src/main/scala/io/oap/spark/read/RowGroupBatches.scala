@@ -4,8 +4,7 @@ import org.apache.spark.SparkException
 import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 
 import io.oap.cache.stats.{CacheCounters, Figure}
-import io.oap.cache.vector.VectorChunk
-import io.oap.spark.filter.{DecodedFilters, ZonePosition, ZoneScan}
+import io.oap.spark.filter.{DecodedFilters, PinnedZones, ZonePosition}
 import io.oap.spark.vector.{Promotion, RowSelection, ScanVector, SelectedVector}
 
 /** Rows of one row group, a batch at a time. For one thread. */
@@ -93,7 +92,7 @@ private[spark] object DecodedRows {
  *
  * @param columns to unpack the chunks to, by place in the read schema; null where there is no chunk
  */
-private[spark] abstract class ZoneRows(val zones: ZoneScan, val columns: Array[ScanVector])
+private[spark] abstract class ZoneRows(val zones: PinnedZones, val columns: Array[ScanVector])
     extends RowGroupBatches {
 
   /** Where the last call of [[next]] began: all rows before were handed over or are not wanted. */
@@ -127,29 +126,14 @@ private[spark] abstract class ZoneRows(val zones: ZoneScan, val columns: Array[S
  * @param batch of the columns and perhaps others
  */
 private[spark] final class VectorRows(
-    zones: ZoneScan,
+    zones: PinnedZones,
     columns: Array[ScanVector],
     override val batch: ColumnarBatch)
     extends ZoneRows(zones, columns) {
 
   override def next(): Boolean = {
     settled = zones.position
-    columns.foreach(_.reset())
-    var filled = 0
-    while (filled < VectorChunk.ZONE_ROWS && (zones.remaining > 0 || zones.advanceToCandidate())) {
-      val count = math.min(zones.remaining, VectorChunk.ZONE_ROWS - filled)
-      if (count < zones.remaining) zones.enumerate()
-      for (column <- columns.indices) {
-        columns(column).append(
-          zones.chunk(column),
-          zones.currentZone,
-          zones.rowNumbers,
-          count,
-          filled)
-      }
-      zones.take(count)
-      filled += count
-    }
+    val filled = zones.fill(columns)
     batch.setNumRows(filled)
     filled > 0
   }
@@ -202,7 +186,7 @@ private[spark] final class ResumedRows(
  * @param filters conditions on columns that the reader decodes
  */
 private[spark] final class MixedRows(
-    zones: ZoneScan,
+    zones: PinnedZones,
     columns: Array[ScanVector],
     decoded: DecodedBatches,
     promotion: Promotion,

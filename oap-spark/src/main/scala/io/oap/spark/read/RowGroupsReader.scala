@@ -11,7 +11,7 @@ import io.oap.cache.PinnedVector
 import io.oap.cache.parquet.CachedParquetFile.RowGroup
 import io.oap.cache.vector.{VectorChunk, VectorException}
 import io.oap.common.ChunkKey
-import io.oap.spark.filter.{DecodedFilter, DecodedFilters, ZoneScan}
+import io.oap.spark.filter.{DecodedFilter, DecodedFilters, PinnedZones}
 import io.oap.spark.vector.{FlatColumn, PromotedChunk, Promotion, ScanVector, SelectedVector}
 
 /**
@@ -193,13 +193,13 @@ private[spark] final class RowGroupsReader(split: OpenSplit, task: TaskReadConte
       filter <- task.rowFilters
       column <- flatByName.get(filter.column) if held(column.index) != null
     } yield filter -> column.index
-    rowsOf(group, held, new ZoneScan(held, filters, task.selection, task.counters))
+    rowsOf(group, held, new PinnedZones(held, filters, task.selection, task.counters))
   }
 
   private def rowsOf(
       group: RowGroup,
       held: Array[PinnedVector],
-      zones: ZoneScan): RowGroupBatches = {
+      zones: PinnedZones): RowGroupBatches = {
     for (column <- flat if held(column.index) != null && task.unpacked(column.index) == null) {
       task.unpacked(column.index) =
         new ScanVector(column.form.dataType, column.form.kind, VectorChunk.ZONE_ROWS)
@@ -219,7 +219,7 @@ private[spark] final class RowGroupsReader(split: OpenSplit, task: TaskReadConte
       group: RowGroup,
       rest: Seq[Int],
       here: Array[ScanVector],
-      zones: ZoneScan): RowGroupBatches = {
+      zones: PinnedZones): RowGroupBatches = {
     // All that may fail comes before the reader is open.
     val promotion = promote(group, rest)
     promotion.dropDamaged()

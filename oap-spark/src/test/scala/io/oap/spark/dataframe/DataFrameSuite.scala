@@ -169,8 +169,20 @@ class DataFrameSuite extends FramesInPool {
         }
         withConf("spark.sql.inMemoryColumnarStorage.enableVectorizedReader" -> "false") {
           assert(batchesRead(frame("id = 399999")) === 1)
-          assert(batchesRead(frame("id >= 0")) === 8)
+          assert(batchesRead(frame("id >= 0")) === 4)
         }
+      }
+    }
+  }
+
+  test("batches_sizedByTheSession_haveAsManyRows") {
+    withConf(
+      "spark.sql.inMemoryColumnarStorage.batchSize" -> "50000",
+      "spark.sql.inMemoryColumnarStorage.enableVectorizedReader" -> "false",
+      "spark.sql.inMemoryTableScanStatistics.enable" -> "true"
+    ) {
+      cached(spark.range(0, 400000, 1, 4).toDF()) { frame =>
+        assert(batchesRead(frame.where("id >= 0")) === 8)
       }
     }
   }

@@ -1,4 +1,4 @@
-package io.oap.spark.iceberg
+package io.oap.spark.optimizer
 
 import java.util.IdentityHashMap
 
@@ -14,12 +14,12 @@ import org.apache.spark.sql.catalyst.plans.{Inner, LeftSemi}
 import org.apache.spark.sql.execution.{
   FilterExec,
   InSubqueryExec,
+  LeafExecNode,
   ProjectExec,
   SparkPlan,
   SubqueryBroadcastExec
 }
 import org.apache.spark.sql.execution.adaptive.BroadcastQueryStageExec
-import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
 
 /**
@@ -34,20 +34,20 @@ import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
  *
  * @param plan as Spark has made it
  */
-private[iceberg] final class BroadcastKeys(plan: SparkPlan) {
+private[spark] final class BroadcastKeys(plan: SparkPlan) {
 
   /** Keys on their way down, with the columns that are compared with them. */
   private type Keys = Seq[(Attribute, JoinedBroadcast)]
 
-  private val found = new IdentityHashMap[BatchScanExec, Keys]
+  private val found = new IdentityHashMap[LeafExecNode, Keys]
 
   pass(plan, Nil)
 
   /** Gives what is known for a scan of the plan: columns of it, and keys of one broadcast for each. */
-  def of(scan: BatchScanExec): Seq[(Attribute, JoinedBroadcast)] = found.getOrDefault(scan, Nil)
+  def of(scan: LeafExecNode): Seq[(Attribute, JoinedBroadcast)] = found.getOrDefault(scan, Nil)
 
   private def pass(node: SparkPlan, keys: Keys): Unit = node match {
-    case scan: BatchScanExec =>
+    case scan: LeafExecNode =>
       found.put(scan, keys.filter { case (column, _) => scan.outputSet.contains(column) }): Unit
     case filter: FilterExec if filter.condition.deterministic => pass(filter.child, keys)
     case project: ProjectExec if project.projectList.forall(_.deterministic) =>
@@ -88,7 +88,7 @@ private[iceberg] final class BroadcastKeys(plan: SparkPlan) {
  * @param keys all that the broadcast is joined by
  * @param index of the one that this is about
  */
-private[iceberg] final class JoinedBroadcast(
+private[spark] final class JoinedBroadcast(
     stage: BroadcastQueryStageExec,
     keys: Seq[Expression],
     index: Int) {

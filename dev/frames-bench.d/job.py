@@ -1,0 +1,72 @@
+"""The application of dev/frames-bench: caches the tables, runs the queries and drops the tables, by
+Spark's own batches and by ours in turn. Prints one line of JSON."""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+TABLES = ("store_sales", "date_dim", "item", "store", "customer", "customer_address",
+          "household_demographics")
+SIDES = ("spark", "ours")
+
+
+def timed(body):
+    """What the body gives, and seconds."""
+    begun = time.monotonic()
+    result = body()
+    return result, time.monotonic() - begun
+
+
+def held(spark):
+    """Bytes of cached tables: on the heap, and in the pool."""
+    heap = sum(info.memSize() for info in spark.sparkContext._jsc.sc().getRDDStorageInfo())
+    pool = spark.sparkContext._jvm.io.oap.spark.CacheControl.localPool()
+    return heap, pool.get().pinnedBytes() if pool.isDefined() else 0
+
+
+def run(spark, side, told):
+    """One pass of a side: seconds of filling and of each query, bytes, and rows by query."""
+    spark.conf.set("spark.oap.cache.dataframes", str(side == "ours").lower())
+    queries = spark.sparkContext._jvm.io.oap.tpcds.Queries
+    for table in TABLES:
+        spark.read.parquet(str(Path(told["folder"], table))).createOrReplaceTempView(table)
+    _, fill = timed(lambda: [spark.sql(f"CACHE TABLE {table}") for table in TABLES])
+    heap, pool = held(spark)
+    seconds, rows = {}, {}
+    for query in told["queries"]:
+        text = queries.text(query)
+        for _ in range(told["repeats"]):
+            # Rows stay in the JVM, so that Python takes no part of the time.
+            found, took = timed(lambda: spark._jsparkSession.sql(text).collectAsList())
+            seconds.setdefault(query, []).append(took)
+            rows[query] = sorted(found.toString().split("], ["))
+    for table in TABLES:
+        spark.sql(f"UNCACHE TABLE {table}")
+    while any(held(spark)):
+        time.sleep(0.1)  # the command does not wait for the blocks to go
+    return {"fill": fill, "heap": heap, "pool": pool, "queries": seconds}, rows
+
+
+def main():
+    told = json.loads(sys.argv[1])
+    spark = SparkSession.builder.appName("frames-bench").getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    passes = {side: [] for side in SIDES}
+    expected = None
+    differ = set()
+    for round_ in range(told["rounds"] + 1):
+        for side in SIDES if round_ % 2 else reversed(SIDES):
+            found, rows = run(spark, side, told)
+            expected = expected or rows
+            differ.update(query for query in rows if rows[query] != expected[query])
+            if round_:  # the first one warms the JVM
+                passes[side].append(found)
+    print(json.dumps({**passes, "differ": sorted(differ)}))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()
