@@ -8,18 +8,18 @@ import org.apache.spark.sql.internal.SQLConf
  * All that decides about the relation of a broadcast.
  *
  * @param mode how rows become a relation, in canonical form
- * @param files which versions of which files each scan of the shape reads
+ * @param reads what each scan of the shape reads: which versions of which files
  * @param settings what the session has set to other values than Spark's, but for what no row
  *     depends on
  */
 private[spark] final case class BuildSideKey(
     shape: PlanShape,
     mode: BroadcastMode,
-    files: Seq[Seq[FileNow]],
+    reads: Seq[Any],
     settings: Map[String, String]) {
 
   // Asked for often, and it takes a walk over all of it.
-  override lazy val hashCode: Int = (shape, mode, files, settings).##
+  override lazy val hashCode: Int = (shape, mode, reads, settings).##
 }
 
 private[spark] object BuildSideKey {
@@ -35,15 +35,17 @@ private[spark] object BuildSideKey {
    * Returns the key by which the rows of a plan as a relation are known now; none where they do not
    * follow from files alone, or where the files cannot be told.
    *
+   * @param files those of the plan
    * @throws java.util.concurrent.ExecutionException when a file cannot be asked for
    */
-  def of(mode: BroadcastMode, plan: SparkPlan, conf: SQLConf): Option[BuildSideKey] = {
-    val canonical = plan.canonicalized
-    for {
-      shape <- PlanShape.of(canonical)
-      files <- FilesNow.of(PlanShape.scans(canonical))
-    } yield BuildSideKey(shape, mode.canonicalized, files, settings(conf))
-  }
+  def of(
+      mode: BroadcastMode,
+      plan: SparkPlan,
+      conf: SQLConf,
+      files: FilesNow): Option[BuildSideKey] = for {
+    shape <- PlanShape.of(plan.canonicalized)
+    reads <- files.ask()
+  } yield BuildSideKey(shape, mode.canonicalized, reads, settings(conf))
 
   /** What Spark takes where nothing is set; a session that sets the same is no other one. */
   private lazy val defaults: Map[String, String] =

@@ -1,10 +1,20 @@
 package io.oap.spark.buildside
 
+import java.util.concurrent.{
+  CompletableFuture,
+  ConcurrentHashMap,
+  LinkedBlockingQueue,
+  RejectedExecutionException,
+  ThreadPoolExecutor,
+  TimeoutException,
+  TimeUnit
+}
 import java.util.concurrent.atomic.LongAdder
 
 import scala.jdk.CollectionConverters._
 
 import com.google.common.cache.{Cache, CacheBuilder, RemovalNotification}
+import com.google.common.util.concurrent.ThreadFactoryBuilder
 import org.apache.spark.SparkContext
 import org.apache.spark.broadcast.Broadcast
 
@@ -44,8 +54,15 @@ private[spark] final class BuildSides(maxBytes: Long) {
         if (gone.wasEvicted) evictions.increment())
     .build()
 
-  /** Returns the side of this key, unless there is none or somebody has destroyed its broadcast. */
+  // Sides whose files are asked for once more before they are kept.
+  private val checks = new ConcurrentHashMap[BuildSideKey, CompletableFuture[Unit]]
+
+  /**
+   * Returns the side of this key, unless there is none or somebody has destroyed its broadcast. Waits
+   * for one that is about to be kept, as long as an answer of the store takes at most.
+   */
   def find(key: BuildSideKey): Option[BuildSide] = {
+    Option(checks.get(key)).foreach(awaitEnd)
     val found = Option(kept.getIfPresent(key)).filter { side =>
       val isValid = SparkInternals.isValid(side.broadcast)
       if (!isValid) kept.asMap.remove(key, side)
@@ -57,8 +74,36 @@ private[spark] final class BuildSides(maxBytes: Long) {
 
   def keep(key: BuildSideKey, side: BuildSide): Unit = kept.put(key, side)
 
-  /** Forgets all of them. */
-  def clear(): Unit = kept.invalidateAll()
+  /**
+   * Keeps a side if it is still as it should be then. That is asked on another thread, as a query has
+   * what it wants already; not at all where too many are asked.
+   */
+  def keepIf(key: BuildSideKey, side: BuildSide)(isSame: => Boolean): Unit = {
+    val end = new CompletableFuture[Unit]
+    def done(): Unit = {
+      checks.remove(key, end)
+      end.complete(()): Unit
+    }
+    def check(): Unit =
+      try if (isSame && (checks.get(key) eq end)) keep(key, side)
+      finally done()
+    if (checks.putIfAbsent(key, end) == null)
+      try threads.execute(() => check())
+      catch { case _: RejectedExecutionException => done() }
+  }
+
+  /** Waits for all that are about to be kept. */
+  private[buildside] def settle(): Unit = checks.values.asScala.toSeq.foreach(awaitEnd)
+
+  private def awaitEnd(check: CompletableFuture[Unit]): Unit =
+    try check.get(FilesNow.PatienceSeconds, TimeUnit.SECONDS)
+    catch { case _: TimeoutException => () }
+
+  /** Forgets all of them, and those that are about to be kept. */
+  def clear(): Unit = {
+    checks.clear()
+    kept.invalidateAll()
+  }
 
   def figures: BuildSideFigures = {
     val sides = kept.asMap.values.asScala.toSeq
@@ -83,6 +128,22 @@ private[spark] final case class BuildSideFigures(
 
 private[spark] object BuildSides {
   private val WeightBytes = 1024
+
+  /** Checks that wait for their turn; a burst beyond that is not kept this time. */
+  private val MostChecks = 64
+
+  private val threads = {
+    val pool = new ThreadPoolExecutor(
+      2,
+      2,
+      10,
+      TimeUnit.SECONDS,
+      new LinkedBlockingQueue[Runnable](MostChecks),
+      new ThreadFactoryBuilder().setDaemon(true).setNameFormat("oap-build-side-%d").build()
+    )
+    pool.allowCoreThreadTimeOut(true)
+    pool
+  }
 
   /** About what a key, the broadcast and its blocks take beside the relation. */
   private val EntryBytes = 16L << 10

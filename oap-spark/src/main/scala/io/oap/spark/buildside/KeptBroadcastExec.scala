@@ -44,8 +44,11 @@ private[spark] final case class KeptBroadcastExec(mode: BroadcastMode, child: Sp
   /** Does nothing, as in Spark's exchange: what is there is not built again. */
   override def resetMetrics(): Unit = ()
 
+  @transient private lazy val files: Option[FilesNow] =
+    orNone("looked for")(FilesNow.of(PlanShape.scans(child)))
+
   @transient private lazy val key: Option[BuildSideKey] =
-    orNone("looked for")(BuildSideKey.of(mode, child, conf))
+    files.flatMap(asked => orNone("looked for")(BuildSideKey.of(mode, child, conf, asked)))
 
   @transient private lazy val found: Option[BuildSide] = {
     val side = key.flatMap(BuildSides.of(sparkContext).find)
@@ -56,7 +59,7 @@ private[spark] final case class KeptBroadcastExec(mode: BroadcastMode, child: Sp
   @transient override protected lazy val completionFuture: Future[Broadcast[Any]] =
     found match {
       case Some(side) => Future.successful(side.broadcast)
-      // On the thread that has built it: a query that comes after this one is to find it.
+      // On the thread that has built it: a query that comes after this one finds it, or waits for it.
       case None =>
         built.completionFuture.map { broadcast => keep(broadcast); broadcast }(
           ExecutionContext.parasitic)
@@ -92,16 +95,16 @@ private[spark] final case class KeptBroadcastExec(mode: BroadcastMode, child: Sp
 
   /** A file that was replaced meanwhile may have been read in either version. */
   private def keep(broadcast: Broadcast[Any]): Unit =
-    for {
-      before <- key
-      now <- orNone("kept")(BuildSideKey.of(mode, child, conf))
-      if now == before
-    } BuildSides.of(sparkContext).keep(
-      before,
-      BuildSide(broadcast, longMetric("numOutputRows").value, longMetric("dataSize").value))
+    for (before <- key; asked <- files) {
+      val side =
+        BuildSide(broadcast, longMetric("numOutputRows").value, longMetric("dataSize").value)
+      val sides = BuildSides.of(sparkContext)
+      if (asked.areSettled) sides.keep(before, side)
+      else sides.keepIf(before, side)(orNone("kept")(asked.ask()).contains(before.reads))
+    }
 
-  private def orNone(what: String)(key: => Option[BuildSideKey]): Option[BuildSideKey] =
-    try key
+  private def orNone[A](what: String)(asked: => Option[A]): Option[A] =
+    try asked
     catch {
       case NonFatal(e) =>
         logDebug(s"A build side is not $what", e)

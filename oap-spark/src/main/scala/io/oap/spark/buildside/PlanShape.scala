@@ -1,5 +1,7 @@
 package io.oap.spark.buildside
 
+import scala.collection.mutable
+
 import org.apache.spark.sql.catalyst.expressions.{
   AttributeReference,
   Expression,
@@ -9,18 +11,24 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.catalyst.plans.{Inner, LeftSemi}
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.execution.{
   ColumnarToRowExec,
+  FileSourceScanExec,
   FilterExec,
   InputAdapter,
   ProjectExec,
   SparkPlan,
   WholeStageCodegenExec
 }
+import org.apache.spark.sql.execution.adaptive.QueryStageExec
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
-import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
+import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, Exchange, ReusedExchangeExec}
 import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
+import org.apache.spark.sql.internal.SQLConf
 
+import io.oap.spark.filescan.CachedFormat
+import io.oap.spark.iceberg.IcebergRows
 import io.oap.spark.scan.CachedParquetScan
 
 /**
@@ -42,7 +50,8 @@ private[spark] object PlanShape {
    * @param plan in canonical form, where neither ids nor the names of columns tell plans apart
    */
   def of(plan: SparkPlan): Option[PlanShape] = plan match {
-    case batch: BatchScanExec => scanned(batch)
+    case batch: BatchScanExec => scanned(batch).map(PlanShape(_, Nil))
+    case scan: FileSourceScanExec => scanned(scan).map(PlanShape(_, Nil))
     case FilterExec(condition, child) if isSettled(condition) =>
       step(Seq[Any]("filter", condition), child)
     case ProjectExec(columns, child) if columns.forall(isSettled) =>
@@ -58,14 +67,37 @@ private[spark] object PlanShape {
   }
 
   /** Returns the scans of a plan that has a shape, in the order of the shape. */
-  def scans(plan: SparkPlan): Seq[CachedParquetScan] = plan.collect { case Scan(scan) => scan }
+  def scans(plan: SparkPlan): Seq[SparkPlan] = plan match {
+    case stage: QueryStageExec => scans(stage.plan)
+    case reused: ReusedExchangeExec => scans(reused.child)
+    case scan if scan.children.isEmpty => Seq(scan)
+    case other => other.children.flatMap(scans)
+  }
 
-  private object Scan {
-    // Not by its constructor: that has other parameters in each version of Spark.
-    def unapply(plan: BatchScanExec): Option[CachedParquetScan] = plan.scan match {
-      case scan: CachedParquetScan => Some(scan)
-      case _ => None
+  /**
+   * Whether a plan needs what Spark says of files: names, times, and where a split begins. With Delta's
+   * deletion vectors scans have it all, and a projection drops it.
+   *
+   * @param plan not in canonical form, where columns do not tell what they are
+   */
+  def needsMetadata(plan: SparkPlan): Boolean = {
+    val columns = mutable.Set.empty[ExprId]
+    def needs(expression: Expression) =
+      expression.references.exists(column => columns(column.exprId))
+    def isNeeded(node: SparkPlan): Boolean = node match {
+      case stage: QueryStageExec => isNeeded(stage.plan)
+      case reused: ReusedExchangeExec => isNeeded(reused.child)
+      case scan: FileSourceScanExec =>
+        columns ++= scan.fileConstantMetadataColumns.map(_.exprId)
+        false
+      case ProjectExec(projected, child) =>
+        val isBelow = isNeeded(child)
+        columns ++= projected.filter(needs).map(_.exprId)
+        isBelow
+      case exchange: Exchange => isNeeded(exchange.child) || exchange.child.output.exists(needs)
+      case other => other.children.exists(isNeeded) || other.expressions.exists(needs)
     }
+    isNeeded(plan) || plan.output.exists(needs)
   }
 
   private def step(does: Seq[Any], inputs: SparkPlan*): Option[PlanShape] = {
@@ -89,32 +121,59 @@ private[spark] object PlanShape {
     } else None
   }
 
-  /** Scans with runtime filters read other rows in each query; those with aggregates have no chunks. */
-  private def scanned(batch: BatchScanExec): Option[PlanShape] = batch match {
-    case Scan(scan)
-        if batch.runtimeFilters.isEmpty && scan.pushedAggregate.isEmpty &&
-          scan.pushedVariantExtractions.isEmpty && failsOnDamage(scan) =>
-      Some(PlanShape(
-        Seq[Any](
-          "scan",
-          scan.readSchema(),
-          scan.dataSchema,
-          scan.fileIndex.partitionSchema,
-          scan.pushedFilters.toSeq,
-          byName(scan.dataFilters),
-          byName(scan.partitionFilters),
-          scan.options
-        ),
-        Nil
-      ))
+  /** Scans with runtime filters read other rows in each query. */
+  private def scanned(batch: BatchScanExec): Option[Seq[Any]] = batch.scan match {
+    case _ if batch.runtimeFilters.nonEmpty => None
+    case scan: CachedParquetScan => ofParquet(scan)
+    case scan if IcebergRows.of(scan).isDefined && failsOnDamage(batch.conf, _ => None) =>
+      Some(Seq[Any]("iceberg", scan.readSchema()))
     case _ => None
   }
 
+  /** What a scan says of files is that of the listing, which may be old. */
+  private def scanned(scan: FileSourceScanExec): Option[Seq[Any]] = {
+    val options = CaseInsensitiveMap(scan.relation.options)
+    val filters = scan.partitionFilters ++ scan.dataFilters
+    scan.relation.fileFormat match {
+      case format: CachedFormat
+          if scan.stream.isEmpty && filters.forall(isSettled) &&
+            failsOnDamage(scan.conf, options.get) =>
+        Some(Seq[Any](
+          "files",
+          format.said,
+          scan.relation.dataSchema,
+          scan.relation.partitionSchema,
+          scan.relation.options,
+          scan.requiredSchema,
+          scan.output,
+          scan.partitionFilters,
+          scan.dataFilters,
+          scan.optionalBucketSet.map(_.iterator.toSeq)
+        ))
+      case _ => None
+    }
+  }
+
+  /** Scans with aggregates have no chunks. */
+  private def ofParquet(scan: CachedParquetScan): Option[Seq[Any]] =
+    Option.when(
+      scan.pushedAggregate.isEmpty && scan.pushedVariantExtractions.isEmpty &&
+        failsOnDamage(scan.conf, option => Option(scan.options.get(option)))) {
+      Seq[Any](
+        "scan",
+        scan.readSchema(),
+        scan.dataSchema,
+        scan.fileIndex.partitionSchema,
+        scan.pushedFilters.toSeq,
+        byName(scan.dataFilters),
+        byName(scan.partitionFilters),
+        scan.options
+      )
+    }
+
   /** Where damaged or missing files are passed over, a fault that was there once would stay. */
-  private def failsOnDamage(scan: CachedParquetScan): Boolean = {
-    val conf = scan.conf
-    def passesOver(option: String, default: Boolean) =
-      Option(scan.options.get(option)).fold(default)(_.toBoolean)
+  private def failsOnDamage(conf: SQLConf, option: String => Option[String]): Boolean = {
+    def passesOver(name: String, default: Boolean) = option(name).fold(default)(_.toBoolean)
     !passesOver("ignoreCorruptFiles", conf.ignoreCorruptFiles) &&
     !passesOver("ignoreMissingFiles", conf.ignoreMissingFiles)
   }

@@ -29,6 +29,12 @@ private[spark] trait CachedFormat extends FileFormat with DataSourceRegister wit
   /** The format that it stands for. */
   def meant: FileFormat with DataSourceRegister
 
+  /** All that decides how the format reads a file: of Delta's, what the table's log says of it. */
+  def said: Seq[Any] = meant match {
+    case delta: Product => meant.getClass.getName +: delta.productIterator.toSeq
+    case _ => Seq(meant.getClass.getName)
+  }
+
   /** Schemes of the files that are read through the cache. */
   protected def schemes: Seq[String]
 

@@ -92,6 +92,10 @@ private[iceberg] final class CachedIcebergScan(
   private lazy val expectedRows: BigInt =
     planned.inputPartitions.map(one => BigInt(shape.taskGroup(one).estimatedRowsCount)).sum
 
+  /** What decides about its rows; nothing where that cannot be told, or it is read for a change. */
+  private[iceberg] lazy val rows: Option[IcebergRows] =
+    if (keepsLoaded) IcebergRows.of(planned, shape) else None
+
   override def supportedCustomMetrics(): Array[CustomMetric] =
     iceberg.supportedCustomMetrics() ++ ScanMetrics.all
 

@@ -30,6 +30,10 @@ private[iceberg] final class PartitionShape private (
   def taskGroup(partition: InputPartition): ScanTaskGroup[ScanTask] =
     value(PartitionShape.Tasks, partition).asInstanceOf[ScanTaskGroup[ScanTask]]
 
+  /** The columns that are read, with all that Iceberg writes down of them. */
+  def projectionText(partition: InputPartition): String =
+    value(PartitionShape.Projection, partition).asInstanceOf[String]
+
   /** The columns that are read, with their ids. */
   def projection(partition: InputPartition): Schema =
     project.invoke(partition).asInstanceOf[Schema]
@@ -58,6 +62,7 @@ private[iceberg] final class PartitionShape private (
 private[iceberg] object PartitionShape {
   private val Io = "fileIOBroadcast"
   private val Tasks = "taskGroup"
+  private val Projection = "projectionString"
 
   /** Arguments of the constructor, in its order, as the fields that keep them are called. */
   private val Fields = Seq(
@@ -65,7 +70,7 @@ private[iceberg] object PartitionShape {
     Tasks,
     "tableBroadcast",
     Io,
-    "projectionString",
+    Projection,
     "caseSensitive",
     "preferredLocations",
     "cacheDeleteFilesOnExecutors")

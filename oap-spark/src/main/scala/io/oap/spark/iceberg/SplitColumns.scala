@@ -40,6 +40,9 @@ private[iceberg] object SplitColumns {
   /** Iceberg's own columns, `_file` and its like, have ids from here on. */
   private val LeastReservedId = Int.MaxValue - 1000
 
+  /** Whether an id is that of a column that is not in files as it is. */
+  def isReserved(fieldId: Int): Boolean = fieldId >= LeastReservedId
+
   /**
    * Finds the columns of a scan for one partition specification; none where no file has any, or
    * where a column may be another than the one that files have.
@@ -56,7 +59,7 @@ private[iceberg] object SplitColumns {
     val (constant, data) = fields.indices.partition(i => identities.contains(fields(i).fieldId))
     val places = constant.map(i => identities(fields(i).fieldId))
     val isKnown = fields.map(_.name) == readSchema.fieldNames.toSeq && data.nonEmpty &&
-      fields.forall(_.fieldId < LeastReservedId) &&
+      !fields.exists(field => isReserved(field.fieldId)) &&
       constant.zip(places).forall { case (i, place) =>
         partition(place).`type` == fields(i).`type`
       }

@@ -2,7 +2,7 @@ package io.oap.spark.buildside
 
 import java.nio.file.{Files, Path, StandardCopyOption}
 import java.nio.file.attribute.FileTime
-import java.util.concurrent.{Callable, CyclicBarrier, Executors}
+import java.util.concurrent.{Callable, CountDownLatch, CyclicBarrier, Executors, FutureTask}
 
 import scala.jdk.CollectionConverters._
 import scala.util.Using
@@ -86,6 +86,38 @@ class BuildSideChangeSuite extends CacheSuite with BuildSideTables {
         assert(sides.sides === 1)
       }
     } finally threads.shutdownNow()
+  }
+
+  test("a side whose files have changed meanwhile is not kept, and who wants it waits for that") {
+    val few = new BuildSides(100 << 10)
+    def key(n: Int) = BuildSideKey(PlanShape(Seq(n), Nil), null, Nil, Map.empty)
+    val side = BuildSide(spark.sparkContext.broadcast[Any](1), 1, 1)
+    for ((n, isSame) <- Seq(1 -> true, 2 -> false)) {
+      val (asked, answer) = (new CountDownLatch(1), new CountDownLatch(1))
+      few.keepIf(key(n), side) {
+        asked.countDown()
+        answer.await()
+        isSame
+      }
+      asked.await()
+      assert(few.figures.sides === n - 1)
+      val finder = new FutureTask(() => few.find(key(n)).isDefined)
+      new Thread(finder).start()
+      answer.countDown()
+      assert(finder.get() === isSame)
+    }
+    few.keepIf(key(3), side)(throw new IllegalStateException("for the test"))
+    assert(few.find(key(3)).isEmpty)
+    val answer = new CountDownLatch(1)
+    few.keepIf(key(4), side) {
+      answer.await()
+      true
+    }
+    few.clear()
+    answer.countDown()
+    few.keepIf(key(5), side)(true)
+    few.settle()
+    assert(few.find(key(5)).isDefined && few.find(key(4)).isEmpty, "cleared meanwhile")
   }
 
   test("what does not fit leaves, the longest unused first") {

@@ -36,7 +36,12 @@ private[buildside] trait BuildSideTables { this: CacheSuite =>
         "CAST(id % 3 AS INT) AS month").write.saveAsTable("days")
   }
 
-  protected def sides: BuildSideFigures = BuildSides.of(spark.sparkContext).figures
+  /** What is kept, once what the last query has built is. */
+  protected def sides: BuildSideFigures = {
+    val all = BuildSides.of(spark.sparkContext)
+    all.settle()
+    all.figures
+  }
 
   /** Runs the body, and returns how many build sides it found and how many it built to be kept. */
   protected def asked(body: => Unit): (Long, Long) = {
@@ -55,6 +60,19 @@ private[buildside] trait BuildSideTables { this: CacheSuite =>
     assert(built > 0 && sides.sides > 0, "no side was kept")
     val (hits, misses) = asked(assertRows(rows(query), expected, "second run"))
     assert(hits > 0 && misses === 0)
+  }
+
+  /** Asserts rows as alone with a side that is built again, and then with the one that is kept. */
+  protected def assertBuiltAgain(query: => DataFrame, why: String): Unit = {
+    val expected = alone(rows(query))
+    assert(asked(assertRows(rows(query), expected, why)) === ((0, 1)), why)
+    assertTaken(query, why)
+  }
+
+  /** Asserts rows as alone with the one side that is kept. */
+  protected def assertTaken(query: => DataFrame, why: String): Unit = {
+    val expected = alone(rows(query))
+    assert(asked(assertRows(rows(query), expected, why)) === ((1, 0)), why)
   }
 
   /** Asserts equal rows of a query of which nothing is kept. */

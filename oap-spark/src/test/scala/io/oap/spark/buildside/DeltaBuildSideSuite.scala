@@ -1,0 +1,128 @@
+package io.oap.spark.buildside
+
+import org.apache.spark.sql.DataFrame
+
+import io.oap.spark.filescan.DeltaScanSuite
+
+/** Build sides of V1 scans, above all of Delta, are kept until they would have other rows. */
+class DeltaBuildSideSuite extends DeltaScanSuite with BuildSideTables {
+
+  override protected def sql(text: String): DataFrame = spark.sql(text)
+
+  override protected def beforeAll(): Unit = {
+    super.beforeAll()
+    createTables()
+    for (table <- Seq("sales", "items", "brands", "days"))
+      sql(s"CREATE TABLE ${table}_delta USING delta AS SELECT * FROM $table")
+  }
+
+  private def star(dimension: String): DataFrame = sql(
+    s"""SELECT /*+ BROADCAST(d) */ sum(s.id), max(d.name), count(*) FROM sales_delta s
+       |JOIN $dimension d ON s.item = d.brand""".stripMargin)
+
+  private def create(table: String, properties: String): String = {
+    val where = s"delta.`${watched(table)}`"
+    sql(s"CREATE TABLE $where (brand INT, name STRING, size INT) USING delta TBLPROPERTIES ($properties)")
+    sql(s"INSERT INTO $where SELECT brand, concat('of ', name), brand * 10 FROM brands")
+    where
+  }
+
+  for {
+    adaptive <- Seq(true, false)
+    (name, query) <- Seq(
+      "inner" -> "SELECT sum(id), brand FROM sales_delta JOIN items_delta USING (item) WHERE brand < 3 GROUP BY brand",
+      "a join below the broadcast" -> """SELECT sum(s.id), x.name FROM sales_delta s JOIN
+      (SELECT /*+ BROADCAST(b) */ i.item, name FROM items_delta i JOIN brands_delta b USING (brand)
+      WHERE name > 'brand 1') x ON s.item = x.item GROUP BY x.name""",
+      "with Parquet tables" -> """SELECT sum(s.id), x.name FROM sales s JOIN
+      (SELECT /*+ BROADCAST(b) */ i.item, name FROM items_delta i JOIN brands b USING (brand)) x
+      ON s.item = x.item GROUP BY x.name"""
+    )
+  } test(s"rows with a kept side, $name, adaptive $adaptive") {
+    withConf("spark.sql.adaptive.enabled" -> adaptive.toString)(assertKept(sql(query)))
+  }
+
+  for (vectors <- Seq(true, false))
+    test(s"each commit and former versions are seen, deletion vectors $vectors") {
+      val table = create(s"changes $vectors", s"'delta.enableDeletionVectors' = '$vectors'")
+      assertKept(star(table))
+      for (change <- Seq(
+          s"INSERT INTO $table VALUES (77, 'z last', 1)",
+          s"DELETE FROM $table WHERE brand = 1",
+          s"DELETE FROM $table WHERE brand = 4",
+          s"UPDATE $table SET name = 'zz updated' WHERE brand = 2",
+          s"""MERGE INTO $table t USING (SELECT brand + 2 AS brand, name FROM brands) s
+          ON t.brand = s.brand WHEN MATCHED AND t.brand = 3 THEN DELETE
+          WHEN MATCHED THEN UPDATE SET name = s.name WHEN NOT MATCHED THEN INSERT (brand, name) VALUES (s.brand, s.name)""",
+          s"OPTIMIZE $table"
+        )) {
+        sql(change)
+        assertBuiltAgain(star(table), change)
+      }
+      // The version is an option of the scan, and so part of the key.
+      assertBuiltAgain(star(s"$table VERSION AS OF 1"), "a former version")
+      sql(s"RESTORE TABLE $table TO VERSION AS OF 1")
+      assertRows(rows(star(table)), alone(rows(star(table))), "after RESTORE")
+      assertTaken(star(table), "after RESTORE")
+      sql(s"ALTER TABLE $table SET TBLPROPERTIES ('own' = 'other')")
+      assertBuiltAgain(star(table), "after a change of properties")
+    }
+
+  test("columns that are dropped, added and renamed are other columns") {
+    val table = create(
+      "evolves",
+      "'delta.columnMapping.mode' = 'name', 'delta.minReaderVersion' = '2', 'delta.minWriterVersion' = '5'")
+    def query = sql(s"""SELECT /*+ BROADCAST(d) */ sum(s.id), max(d.name), sum(d.size) AS size
+      FROM sales_delta s JOIN $table d ON s.item = d.brand""")
+    assertKept(query)
+    sql(s"ALTER TABLE $table DROP COLUMN size")
+    sql(s"ALTER TABLE $table ADD COLUMN size INT")
+    assertBuiltAgain(query, "a column of the same name")
+    assert(query.head().isNullAt(2))
+    sql(s"ALTER TABLE $table ADD COLUMN other STRING")
+    sql(s"ALTER TABLE $table RENAME COLUMN name TO former")
+    sql(s"ALTER TABLE $table RENAME COLUMN other TO name")
+    assertBuiltAgain(query, "a column with another one's name")
+    assert(query.head().isNullAt(1))
+  }
+
+  test("a table that is made again at one place is another one") {
+    val table = create("again", "'own' = '1'")
+    assertKept(star(table))
+    sql(
+      s"CREATE OR REPLACE TABLE $table USING delta AS SELECT brand + 7 AS brand, name FROM brands")
+    assertBuiltAgain(star(table), "replaced")
+  }
+
+  test("partitions are part of what is read") {
+    sql(
+      "CREATE TABLE parts (brand INT, name STRING, p INT, q INT) USING delta PARTITIONED BY (p, q)")
+    sql("INSERT INTO parts SELECT brand, name, brand % 2, brand % 3 FROM brands")
+    assertKept(star("parts"))
+    for (condition <- Seq("p = 1", "q = 1", "p = q", "p IS NOT NULL AND q >= 0"))
+      assertBuiltAgain(star(s"(SELECT * FROM parts WHERE $condition)"), condition)
+    for (column <- Seq("p", "q"))
+      assertBuiltAgain(
+        sql(s"SELECT /*+ BROADCAST(d) */ sum(s.id) FROM sales_delta s JOIN parts d ON s.item = d.$column"),
+        column)
+  }
+
+  test("ORC files and buckets are asked for, too") {
+    sql("CREATE TABLE orc_brands USING orc AS SELECT * FROM brands")
+    sql("CREATE TABLE bucket_brands USING parquet CLUSTERED BY (brand) INTO 2 BUCKETS AS SELECT * FROM brands")
+    for (table <- Seq("orc_brands", "bucket_brands")) {
+      assertKept(star(table))
+      sql(s"INSERT INTO $table VALUES (77, 'z last')")
+      assertBuiltAgain(star(table), table)
+    }
+  }
+
+  test("nothing is kept of metadata columns, nor where files may be missing") {
+    val table = create("own", "'own' = '1'")
+    sql(s"UPDATE $table SET name = 'zz' WHERE brand = 2")
+    assertNotKept(star(
+      s"(SELECT brand, _metadata.file_name AS name FROM $table WHERE _metadata.file_name > '')"))
+    withConf("spark.sql.files.ignoreMissingFiles" -> "true")(assertNotKept(star(table)))
+    withConf("spark.oap.buildsides.enabled" -> "false")(assertNotKept(star(table)))
+  }
+}
