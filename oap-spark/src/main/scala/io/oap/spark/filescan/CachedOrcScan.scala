@@ -19,7 +19,6 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
 import io.oap.cache.{ColumnCache, ReadContext, WarmedChunks}
 import io.oap.cache.orc.OrcLayout
 import io.oap.cache.stats.CacheCounters
-import io.oap.common.FileIdentity
 import io.oap.spark.executor.ExecutorCache
 import io.oap.spark.read._
 import io.oap.spark.scan.{CachedParquetScan, CachedScan, PartitionPlan, ScanShares, TaskSize}
@@ -61,11 +60,9 @@ private[spark] final class CachedOrcScan(
   private lazy val shares = new ScanShares(
     session.sparkContext,
     orc.readDataSchema.fieldNames.toSeq,
-    orc.fileIndex.listFiles(orc.partitionFilters, orc.dataFilters).flatMap(_.files).map { file =>
-      val key =
-        FileIdentity.placementKey(file.getPath.toString, file.getLen, file.getModificationTime)
-      key -> file.getLen
-    },
+    ScanShares.of(
+      orc.fileIndex.listFiles(orc.partitionFilters, orc.dataFilters)
+        .flatMap(_.files.map(_.fileStatus))),
     conf.caseSensitiveAnalysis
   )
 

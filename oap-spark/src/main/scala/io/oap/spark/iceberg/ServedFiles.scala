@@ -1,5 +1,6 @@
 package io.oap.spark.iceberg
 
+import scala.collection.IndexedSeqView
 import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.{ContentFile, FileFormat, FileScanTask, ScanTask, ScanTaskGroup}
@@ -29,8 +30,8 @@ private[iceberg] object ServedFiles {
     IcebergFileSource.identity(split.file.location, split.file.fileSizeInBytes).placementKey
 
   /** Data files with their lengths, by the Directory's keys. */
-  def lengths(groups: Seq[ScanTaskGroup[ScanTask]]): Seq[(Long, Long)] =
-    groups.flatMap(splits).distinctBy(_.file.location).map(split =>
+  def lengths(groups: Seq[ScanTaskGroup[ScanTask]]): IndexedSeqView[(Long, Long)] =
+    groups.flatMap(splits).distinctBy(_.file.location).toIndexedSeq.view.map(split =>
       placementKey(split) -> split.file.fileSizeInBytes)
 
   /** What is encrypted is decrypted below the reader, or by it: its bytes are no chunks. */

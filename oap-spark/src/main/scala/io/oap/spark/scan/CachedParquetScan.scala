@@ -2,7 +2,6 @@ package io.oap.spark.scan
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.sql.catalyst.expressions.{Attribute, EqualNullSafe, EqualTo, Expression}
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference}
@@ -25,7 +24,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sources.{And, Filter, In, Not, Or}
 import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
 
-import io.oap.common.{FileIdentity, OapConfig}
+import io.oap.common.OapConfig
 import io.oap.spark.filter.RowFilter
 import io.oap.spark.internals.SparkInternals
 import io.oap.spark.placement.PlacementRules
@@ -239,17 +238,13 @@ final class CachedParquetScan(
   private lazy val shares = new ScanShares(
     sparkSession.sparkContext,
     readDataSchema.fieldNames.toSeq,
-    listed.flatMap(_.files.map(_.fileStatus))
-      .map(file => placementKey(file) -> file.getLen),
+    ScanShares.of(listed.flatMap(_.files.map(_.fileStatus))),
     conf.caseSensitiveAnalysis
   )
 
   /** The files to read as they are listed, by partition. */
   private[spark] def listed: Seq[PartitionDirectory] =
     shownFiles.listFiles(partitionFilters, dataFilters)
-
-  private def placementKey(file: FileStatus): Long =
-    FileIdentity.placementKey(file.getPath.toString, file.getLen, file.getModificationTime)
 
   /** The files of a plan that is only shown, which must not settle what it will read. */
   private def shownFiles = fileIndex match {

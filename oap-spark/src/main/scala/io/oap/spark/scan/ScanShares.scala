@@ -2,12 +2,15 @@ package io.oap.spark.scan
 
 import java.util.concurrent.TimeUnit
 
+import scala.collection.IndexedSeqView
 import scala.util.control.NonFatal
 
 import com.google.common.base.Suppliers
+import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging
 
+import io.oap.common.FileIdentity
 import io.oap.spark.directory.{CachedShares, Cluster}
 
 /**
@@ -21,7 +24,7 @@ import io.oap.spark.directory.{CachedShares, Cluster}
 private[spark] final class ScanShares(
     context: SparkContext,
     columns: Seq[String],
-    listed: => Seq[(Long, Long)],
+    listed: => IndexedSeqView[(Long, Long)],
     isCaseSensitive: Boolean)
     extends Logging {
 
@@ -50,11 +53,20 @@ private[spark] final class ScanShares(
 
 private[spark] object ScanShares {
 
-  private val MostFiles = 1000
+  /** Each costs a hash of its path, in the time of the query. */
+  private val MostFiles = 200
+
+  /** Placement keys and lengths of files, made for those only that are looked at. */
+  def of(files: Seq[FileStatus]): IndexedSeqView[(Long, Long)] =
+    files.toIndexedSeq.view.map { file =>
+      val key =
+        FileIdentity.placementKey(file.getPath.toString, file.getLen, file.getModificationTime)
+      key -> file.getLen
+    }
 
   /** Up to that many, spread evenly. */
-  private def sample(files: Seq[(Long, Long)]): Seq[(Long, Long)] = {
+  private[scan] def sample(files: IndexedSeqView[(Long, Long)]): Seq[(Long, Long)] = {
     val step = (files.size + MostFiles - 1) / MostFiles
-    if (step <= 1) files else files.indices.by(step).map(files(_))
+    files.indices.by(math.max(step, 1)).map(files(_))
   }
 }
