@@ -136,7 +136,11 @@ object Compare {
           (false, s"the warm run read ${warm.bytes} bytes of data files")
         case None => (true, "same")
         case Some(_)
-            if RowComparison.onlyTiesDiffer(systems.sparkAlone, systems.oap, text, actual.flatMap(_._1)) =>
+            if RowComparison.onlyTiesDiffer(
+              systems.sparkAlone,
+              systems.oap,
+              text,
+              actual.flatMap(_._1)) =>
           (true, "same, LIMIT cuts ties")
         case Some(what) => (false, what)
       }

@@ -219,7 +219,12 @@ object Bars {
   private def inTurn(result: Result): Seq[Judged] = {
     val (plan, pairs) = (result.plan, new Pairs(result))
     val enough = plan.rounds >= RoundsInTurn && plan.warmUps >= WarmUpsInTurn
-    def judged(what: String, bar: Double, found: Double, more: String, isEnough: Boolean): Judged = {
+    def judged(
+        what: String,
+        bar: Double,
+        found: Double,
+        more: String,
+        isEnough: Boolean): Judged = {
       val verdict = if (!isEnough) TooFew else if (found >= bar) "holds" else "does not hold"
       Judged(Pairs.Scenario, what, s"at least ${text(bar)} x", f"$found%.2f x$more", verdict)
     }
@@ -241,7 +246,10 @@ object Bars {
         mean(s"$oap beside $other", bar.flatMap(_.sameSettings), pairs.warm(_, oap, other))
       }
       mean(s"$oap, geometric mean", bar.map(_.mean), pairs.warm(_, oap)) ++
-        least(s"$oap, least of all queries", bar.flatMap(_.least).orElse(all), pairs.warm(_, oap)) ++
+        least(
+          s"$oap, least of all queries",
+          bar.flatMap(_.least).orElse(all),
+          pairs.warm(_, oap)) ++
         same ++ mean(s"$oap, first runs", Some(FirstRuns), pairs.first(_, oap), isEnough = true)
     }
   }

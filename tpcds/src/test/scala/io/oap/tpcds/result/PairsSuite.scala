@@ -9,7 +9,8 @@ class PairsSuite extends AnyFunSuite {
   private val nine = Options.NINE_QUERIES.split(",").toSeq
   private val spark = MadePlans.system("spark", "spark")
   private val same = MadePlans.system("same", "spark", Map("spark.sql.x" -> "1"))
-  private val built = MadePlans.system("built", "oap", Map("spark.oap.buildsides.enabled" -> "false"))
+  private val built =
+    MadePlans.system("built", "oap", Map("spark.oap.buildsides.enabled" -> "false"))
   private val oap = MadePlans.system("oap", "oap")
 
   /** Rounds from -3 to 6 of systems of which each takes so many seconds for any query. */
@@ -41,7 +42,8 @@ class PairsSuite extends AnyFunSuite {
   private def verdicts(result: Result): Seq[(String, String)] =
     result.bars.map(bar => bar.what -> bar.verdict)
 
-  test("ratios are of medians of the rounds that count, pairs of one round, first runs of their own") {
+  test(
+    "ratios are of medians of the rounds that count, pairs of one round, first runs of their own") {
     def slowFirst(query: String, number: Int): Double = number match {
       case -3 => 9
       case 1 => 30
@@ -67,7 +69,8 @@ class PairsSuite extends AnyFunSuite {
     assert(pairs.mean(pairs.warm(_, "oap")).exists(mean => math.abs(mean - 4) < 1e-9))
   }
 
-  test("the nine queries have bars at scale 10, plain and partitioned, and beside the same settings") {
+  test(
+    "the nine queries have bars at scale 10, plain and partitioned, and beside the same settings") {
     def oneIsSlow(query: String, number: Int): Double = if (query == "q43") 3.7 else 2.0
     val made = result(
       nine,
@@ -87,7 +90,8 @@ class PairsSuite extends AnyFunSuite {
       Seq.fill(3)("too few rounds") :+ "holds")
     assert(verdicts(changed(made)(_.copy(warmUps = 3))).head._2 == "too few rounds")
     // At another scale, on another storage and in another form only first runs have a bar.
-    for (change <- Seq[Plan => Plan](_.copy(scale = 1), _.copy(storage = "s3"), _.copy(form = "orc")))
+    for (change <-
+        Seq[Plan => Plan](_.copy(scale = 1), _.copy(storage = "s3"), _.copy(form = "orc")))
       assert(verdicts(changed(made)(change)) == Seq("oap, first runs" -> "holds"))
   }
 
@@ -113,9 +117,15 @@ class PairsSuite extends AnyFunSuite {
 
   test("the page has a line for each query, the means and the bars") {
     val text =
-      new PairsTable(result(nine, spark -> always(8), built -> always(4), oap -> always(2))).markdown
-    assert(text.contains("| query | spark, s | spark / built | spark / oap | first, built | first, oap |"))
-    assert(text.contains("| q43 | 8.000 | 2.00 (2.00 to 2.00) | 4.00 (4.00 to 4.00) | 2.00 | 4.00 |"))
+      new PairsTable(result(
+        nine,
+        spark -> always(8),
+        built -> always(4),
+        oap -> always(2))).markdown
+    assert(text.contains(
+      "| query | spark, s | spark / built | spark / oap | first, built | first, oap |"))
+    assert(
+      text.contains("| q43 | 8.000 | 2.00 (2.00 to 2.00) | 4.00 (4.00 to 4.00) | 2.00 | 4.00 |"))
     assert(text.contains("| geometric mean |  | 2.00 | 4.00 | 2.00 | 4.00 |"))
     assert(text.contains("| oap, geometric mean | at least 3.5 x | 4.00 x | holds |"))
     assert(text.contains("scale 10, plain") && text.contains("    dev/tpcds pairs"))
