@@ -45,7 +45,8 @@ final class Pairs(result: Result) {
 
   /** The ratio of the first runs in the application. */
   def first(query: String, other: String): Option[Double] =
-    for (a <- runs(query, base).get(firstNumber); b <- runs(query, other).get(firstNumber)) yield a / b
+    for (a <- runs(query, base).get(firstNumber); b <- runs(query, other).get(firstNumber))
+      yield a / b
 
   /** The geometric mean of a ratio of all queries. */
   def mean(ratio: Pairs.Ratio): Option[Double] = {

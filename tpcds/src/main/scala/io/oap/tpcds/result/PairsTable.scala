@@ -59,8 +59,11 @@ final class PairsTable(result: Result) {
 
   private def text(ratio: Option[Double]): String = ratio.fold("")(value => f"$value%.2f")
 
-  private def number(value: Double): String = BigDecimal(value).bigDecimal.stripTrailingZeros.toPlainString
+  private def number(value: Double): String =
+    BigDecimal(value).bigDecimal.stripTrailingZeros.toPlainString
 
-  private def table(header: Seq[String], lines: Seq[Seq[String]]): String =
-    (header +: Seq.fill(header.size)("---") +: lines).map(_.mkString("| ", " | ", " |")).mkString("\n")
+  private def table(header: Seq[String], lines: Seq[Seq[String]]): String = {
+    val all = header +: Seq.fill(header.size)("---") +: lines
+    all.map(cells => s"| ${cells.mkString(" | ")} |").mkString("\n")
+  }
 }
