@@ -10,11 +10,12 @@ import io.oap.cache.vector.VectorException;
 import io.oap.common.ChunkKey;
 import java.nio.ByteBuffer;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 
 /**
- * Vector chunks that no file has: each has one owner, who puts it and lets it go. Until then it is
- * pinned, so that neither eviction nor {@code clear} nor a smaller pool takes it away. They count
- * to what may stay of the pool, beside pinned tables. Thread-safe.
+ * Chunks that no file has: each has one owner, who puts it and lets it go. Until then it is pinned,
+ * so that neither eviction nor {@code clear} nor a smaller pool takes it away. They count to what
+ * may stay of the pool, beside pinned tables. Thread-safe.
  */
 public final class OwnedChunks {
   private final ColumnPool pool;
@@ -26,7 +27,7 @@ public final class OwnedChunks {
   }
 
   /**
-   * Puts a chunk into the pool for the caller.
+   * Puts a vector chunk into the pool for the caller.
    *
    * @param key that nobody else has used
    * @param encoder finished
@@ -35,13 +36,38 @@ public final class OwnedChunks {
    *     may
    */
   public OwnedChunk put(ChunkKey key, VectorEncoder encoder, long bytes) {
+    return put(key, bytes, encoder::write);
+  }
+
+  /**
+   * Puts bytes into the pool for the caller, as {@link #put(ChunkKey, VectorEncoder, long)} does a
+   * vector chunk.
+   *
+   * @param from whose remaining bytes are meant; its position stays
+   */
+  public OwnedChunk put(ChunkKey key, ByteBuffer from) {
+    ByteBuffer rest = from.duplicate();
+    return put(
+        key,
+        from.remaining(),
+        room -> {
+          for (int i = 0; i < room.pieces(); i++) {
+            ByteBuffer piece = room.piece(i);
+            int some = Math.min(piece.remaining(), rest.remaining());
+            piece.put(rest.slice(rest.position(), some));
+            rest.position(rest.position() + some);
+          }
+        });
+  }
+
+  private OwnedChunk put(ChunkKey key, long bytes, Consumer<Reservation> fill) {
     if (chunks.fault() != null || !chunks.pinned.own(bytes)) {
       return null;
     }
     OwnedChunk put = null;
     try (Reservation room = chunks.leaving.reserve(key, bytes, Admission.EVICTING)) {
       if (room.outcome() == Reservation.Outcome.RESERVED) {
-        encoder.write(room);
+        fill.accept(room);
         room.setNote(Checksum.of(room));
         put = new OwnedChunk(this, key, room);
       }
@@ -80,7 +106,7 @@ public final class OwnedChunks {
       return pin.bytes();
     }
 
-    /** Opens the chunk for one thread, which closes it before this is closed. */
+    /** Opens a vector chunk for one thread, which closes it before this is closed. */
     public VectorChunk open() {
       return VectorChunk.open(pin);
     }

@@ -1,5 +1,6 @@
 package io.oap.cache;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -12,7 +13,9 @@ import io.oap.cache.vector.VectorKind;
 import io.oap.common.ChunkKey;
 import io.oap.common.EntryKind;
 import io.oap.common.FileId;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -107,6 +110,20 @@ class OwnedChunksTest {
         assertEquals(0, open.unpack(0, 0, ROWS, values.address(), 0));
       }
     }
+    cache.close();
+  }
+
+  @Test
+  void bytes_ofAnyKind_areCopied() {
+    byte[] bytes = new byte[300_001];
+    new Random(SEED).nextBytes(bytes);
+    ChunkKey key = new ChunkKey(new FileId(2, 1), 0, 0, EntryKind.CACHED_BATCH.representation(0));
+    ByteBuffer from = ByteBuffer.wrap(bytes, 1, bytes.length - 1);
+    try (OwnedChunk chunk = cache.owned().put(key, from)) {
+      assertEquals(bytes.length - 1, from.remaining());
+      assertArrayEquals(Arrays.copyOfRange(bytes, 1, bytes.length), chunk.copy());
+    }
+    assertEquals(0, cache.poolStats().usedBytes());
     cache.close();
   }
 }

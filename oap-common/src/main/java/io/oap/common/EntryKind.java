@@ -10,8 +10,8 @@ public enum EntryKind {
   /** The decoded values of a column chunk. */
   VECTOR,
   /**
-   * A column of a batch of rows that an application has cached. The file of its key is no file, but
-   * whatever names the batch to that application alone.
+   * A column of a batch of rows, or a part of an RDD, that an application has cached. The file of
+   * its key is no file, but whatever names the batch to that application alone.
    */
   CACHED_BATCH;
 

@@ -1,17 +1,15 @@
 package io.oap.spark.dataframe
 
-import java.util.concurrent.atomic.{AtomicBoolean, AtomicLong}
+import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.collection.mutable.ArrayBuffer
 import scala.util.control.NonFatal
 
-import com.google.common.hash.Hashing
-import org.apache.spark.SparkEnv
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.columnar.CachedBatch
 
 import io.oap.cache.vector.{VectorChunk, VectorEncoder}
-import io.oap.common.{ChunkKey, EntryKind, FileId}
+import io.oap.common.FileId
 import io.oap.spark.executor.ExecutorCache
 import io.oap.spark.vector.{FlatVector, VectorType, ZoneCopy}
 
@@ -50,7 +48,7 @@ private[dataframe] final class BatchEncoding(shape: BatchShape) extends Logging 
     val statistics = BatchStatistics.of(count, columns, forms)
     val made = ArrayBuffer.empty[StoredColumn]
     try {
-      val id = BatchEncoding.newBatch()
+      val id = OwnedKeys.newBatch()
       columns.indices.foreach(i => made += column(id, i)(encode(i, _)))
       VectorBatch.of(count, statistics, made.toArray)
     } catch {
@@ -82,7 +80,7 @@ private[dataframe] final class BatchEncoding(shape: BatchShape) extends Logging 
     }
 
   private def store(id: FileId, index: Int, encoder: VectorEncoder, bytes: Long): StoredColumn =
-    pool.flatMap(owned => Option(owned.put(BatchEncoding.key(id, index), encoder, bytes))) match {
+    pool.flatMap(owned => Option(owned.put(OwnedKeys.column(id, index), encoder, bytes))) match {
       case Some(chunk) => new StoredColumn.InPool(chunk)
       case None =>
         val room = memory.of(bytes)
@@ -108,17 +106,4 @@ private final class TooLongException extends RuntimeException
 
 private object BatchEncoding {
   private val hasWarned = new AtomicBoolean
-  private val batches = new AtomicLong
-
-  /** The pool outlives applications, so that a number alone may come twice. */
-  private def newBatch(): FileId = {
-    val environment = SparkEnv.get
-    val owner = s"cached batch ${environment.conf.getAppId} ${environment.executorId}"
-    val hash = Hashing.sha256().hashUnencodedChars(owner)
-    new FileId(hash.asLong(), batches.incrementAndGet())
-  }
-
-  /** The key of a column of a batch, which no file has. */
-  private def key(batch: FileId, column: Int): ChunkKey =
-    new ChunkKey(batch, 0, column, EntryKind.CACHED_BATCH.representation(0))
 }

@@ -16,33 +16,33 @@ private[dataframe] final class FilledBatches[T: ClassTag](input: RDD[T], fill: B
   override protected def getPartitions: Array[Partition] = firstParent[T].partitions
 
   override def compute(split: Partition, context: TaskContext): Iterator[CachedBatch] =
-    new TaskBatches(fill.batches(firstParent[T].iterator(split, context)), context)
+    new TaskBlock(fill.batches(firstParent[T].iterator(split, context)), context)
 }
 
 /**
- * The batches that a task makes. Spark keeps a block once it has seen the last batch of it: where the
- * task ends before that, nobody has them.
+ * What a task makes for a block. Spark keeps the block once it has seen the last element: where the task
+ * ends before that, nobody has them.
  */
-private final class TaskBatches(batches: Iterator[CachedBatch], context: TaskContext)
-    extends Iterator[CachedBatch] {
+private[spark] final class TaskBlock[T](elements: Iterator[T], context: TaskContext)
+    extends Iterator[T] {
   // What is garbage closes itself, and may be large.
-  private val made = ArrayBuffer.empty[WeakReference[VectorBatch]]
+  private val made = ArrayBuffer.empty[WeakReference[AutoCloseable]]
 
   context.addTaskCompletionListener[Unit](_ => closeUnkept())
 
   override def hasNext: Boolean = {
-    val hasMore = batches.hasNext
+    val hasMore = elements.hasNext
     if (!hasMore) synchronized(made.clear())
     hasMore
   }
 
-  override def next(): CachedBatch = {
-    val batch = batches.next()
-    batch match {
-      case vectors: VectorBatch => synchronized(made += new WeakReference(vectors)): Unit
+  override def next(): T = {
+    val element = elements.next()
+    element match {
+      case owner: AutoCloseable => synchronized(made += new WeakReference(owner)): Unit
       case _ =>
     }
-    batch
+    element
   }
 
   private def closeUnkept(): Unit = synchronized {

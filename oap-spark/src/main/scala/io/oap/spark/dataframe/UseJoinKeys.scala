@@ -111,8 +111,8 @@ private[dataframe] final case class KeyedFrameScan(
   /** The scan with the keys, which Spark has by now. */
   private def keyed: SparkPlan = {
     val conditions = keys.collect {
-      case DynamicPruningExpression(in @ InSubqueryExec(column, _, _, _, _, _)) =>
-        in.values().map(values => InSet(column, values.toSet))
+      case DynamicPruningExpression(in: InSubqueryExec) =>
+        in.values().map(values => InSet(in.child, values.toSet))
     }
     scan.copy(predicates = scan.predicates ++ conditions.flatten)
   }
