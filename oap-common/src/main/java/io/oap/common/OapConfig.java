@@ -120,6 +120,14 @@ public final class OapConfig {
               + "others to copy what its pool holds, first what was asked for most. 0s: it stays no "
               + "longer than Spark has it stay, and nothing is copied.");
 
+  public static final ConfigEntry<Long> CACHE_KEEP_EXECUTORS =
+      duration(
+          "spark.oap.cache.keepExecutors",
+          "0s",
+          "With spark.dynamicAllocation.enabled: how long an executor stays after its pool was used, "
+              + "if tasks have had more bytes from the pool than from files. It stays no longer than "
+              + "spark.dynamicAllocation.cachedExecutorIdleTimeout says. 0s: pools do not count.");
+
   public static final ConfigEntry<Long> CACHE_FOOTER_SIZE =
       size(
           "spark.oap.cache.footerSize",
@@ -253,6 +261,7 @@ public final class OapConfig {
           PLACEMENT,
           CACHE_LOAD_TIMEOUT,
           CACHE_HAND_OVER,
+          CACHE_KEEP_EXECUTORS,
           CACHE_FOOTER_SIZE,
           BUILDSIDES_ENABLED,
           BUILDSIDES_MAX_SIZE,

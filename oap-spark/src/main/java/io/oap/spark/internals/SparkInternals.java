@@ -14,6 +14,7 @@ import org.apache.spark.metrics.source.Source;
 import org.apache.spark.rdd.InputFileBlockHolder$;
 import org.apache.spark.scheduler.ExecutorKilled$;
 import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerBlockUpdated;
 import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.scheduler.local.LocalSchedulerBackend;
 import org.apache.spark.sql.SparkSession;
@@ -32,6 +33,12 @@ import org.apache.spark.sql.internal.connector.PredicateUtils;
 import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.types.UserDefinedType;
+import org.apache.spark.storage.BlockId;
+import org.apache.spark.storage.BlockManagerId;
+import org.apache.spark.storage.BlockUpdatedInfo;
+import org.apache.spark.storage.RDDBlockId;
+import org.apache.spark.storage.StorageLevel;
+import org.apache.spark.util.Utils;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -194,6 +201,22 @@ public final class SparkInternals {
   public static void stayWhenDecommissioned(SparkEnv environment, long millis) {
     String key = "spark.test.executor.decommission.initial.sleep.millis";
     environment.conf().setIfMissing(key, Long.toString(Math.min(millis, Integer.MAX_VALUE)));
+  }
+
+  /** Whether Spark asks for executors and lets them go as there is work. */
+  public static boolean isAllocatedDynamically(SparkConf conf) {
+    return Utils.isDynamicAllocationEnabled(conf);
+  }
+
+  /**
+   * Tells dynamic allocation whether an executor holds something that is worth keeping: by the
+   * event of a cached block, of an RDD that no application has.
+   */
+  public static void keep(SparkContext context, String executor, boolean isWorthKeeping) {
+    BlockManagerId holder = BlockManagerId.apply(executor, "localhost", 1, Option.empty());
+    StorageLevel level = isWorthKeeping ? StorageLevel.MEMORY_ONLY() : StorageLevel.NONE();
+    BlockId block = new RDDBlockId(-1, 0);
+    post(context, new SparkListenerBlockUpdated(new BlockUpdatedInfo(holder, block, level, 0, 0)));
   }
 
   /** Adds a listener beside those of Spark's own UI. */

@@ -59,7 +59,11 @@ private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask:
   /** Capacities that pools are to have as soon as they are opened. */
   private val capacities = TrieMap.empty[String, Long]
 
+  /** Nothing where pools have no say in which executors there are. */
+  private var earned = Option.empty[EarnedExecutors]
+
   private def start(context: SparkContext): Unit = {
+    earned = earnedExecutors(context)
     // First the events, then those that are there: none is missed, and to join twice does no harm.
     context.addSparkListener(new Events)
     SparkInternals.executors(context).forEach(executor =>
@@ -93,9 +97,10 @@ private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask:
     val leaving = leavingExecutors(context)
     def look(): Unit = while (!context.isStopped) {
       leaving.foreach(_.check())
+      earned.foreach(_.check())
       Thread.sleep(WatchMillis)
     }
-    if (leaving.nonEmpty) {
+    if (leaving.nonEmpty || earned.nonEmpty) {
       val thread = new Thread(() => look(), "oap-watch")
       thread.setDaemon(true)
       thread.start()
@@ -117,6 +122,16 @@ private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask:
     }
   }
 
+  private def earnedExecutors(context: SparkContext): Option[EarnedExecutors] = {
+    val conf = context.getConf
+    val time = OapConfig.CACHE_KEEP_EXECUTORS.get(conf.getOption(_).orNull).longValue.millis
+    Option.when(time > Duration.Zero && SparkInternals.isAllocatedDynamically(conf))(
+      new EarnedExecutors(
+        time.toNanos,
+        SparkInternals.keep(context, _, _),
+        () => System.nanoTime()))
+  }
+
   /** @throws IllegalStateException when it is not known yet that there is such an executor */
   private def accept(
       report: Report,
@@ -131,7 +146,10 @@ private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask:
     if (isNew) {
       capacities.remove(report.executor).foreach(bytes => tell(report.executor, Resize(bytes)))
     }
-    report.figures.foreach(figures => post(status.accept(figures)))
+    report.figures.foreach { figures =>
+      post(status.accept(figures))
+      earned.foreach(_.reported(report.executor, figures.figures))
+    }
     ReportReply(report.residency.map(directory.accept), status.pauseMillis)
   }
 
@@ -225,6 +243,7 @@ private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask:
     status.executorRemoved(id)
     peers.remove(id)
     capacities.remove(id)
+    earned.foreach(_.lost(id))
   }
 
   private final class Events extends SparkListener {
