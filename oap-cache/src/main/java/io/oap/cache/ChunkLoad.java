@@ -151,13 +151,7 @@ final class ChunkLoad implements AutoCloseable {
    * @param checksum as above
    */
   void publish(ByteBuffer chunk, long checksum) {
-    ByteBuffer source = chunk.duplicate();
-    for (int i = 0; i < room().pieces(); i++) {
-      ByteBuffer piece = room.piece(i);
-      int length = Math.min(piece.remaining(), source.remaining());
-      piece.put(source.slice(source.position(), length));
-      source.position(source.position() + length);
-    }
+    room().fill(chunk);
     publish(checksum);
   }
 

@@ -91,9 +91,7 @@ public final class HandedChunks {
       }
       part.putInt(key.rowGroup()).putInt(key.column()).putLong(key.representation());
       part.putLong(pin.note()).putInt((int) pin.bytes());
-      for (int piece = 0; piece < pin.pieces(); piece++) {
-        part.put(pin.piece(piece));
-      }
+      pin.copyTo(part);
     }
     return part.flip();
   }

@@ -46,18 +46,7 @@ public final class OwnedChunks {
    * @param from whose remaining bytes are meant; its position stays
    */
   public OwnedChunk put(ChunkKey key, ByteBuffer from) {
-    ByteBuffer rest = from.duplicate();
-    return put(
-        key,
-        from.remaining(),
-        room -> {
-          for (int i = 0; i < room.pieces(); i++) {
-            ByteBuffer piece = room.piece(i);
-            int some = Math.min(piece.remaining(), rest.remaining());
-            piece.put(rest.slice(rest.position(), some));
-            rest.position(rest.position() + some);
-          }
-        });
+    return put(key, from.remaining(), room -> room.fill(from));
   }
 
   private OwnedChunk put(ChunkKey key, long bytes, Consumer<Reservation> fill) {
@@ -114,9 +103,7 @@ public final class OwnedChunks {
     /** The chunk's bytes. */
     public byte[] copy() {
       ByteBuffer copy = ByteBuffer.allocate(Math.toIntExact(pin.bytes()));
-      for (int i = 0; i < pin.pieces(); i++) {
-        copy.put(pin.piece(i));
-      }
+      pin.copyTo(copy);
       return copy.array();
     }
 

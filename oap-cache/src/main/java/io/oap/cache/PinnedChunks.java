@@ -52,9 +52,7 @@ public final class PinnedChunks implements AutoCloseable {
       return;
     }
     ByteBuffer copy = ByteBuffer.allocate(Math.toIntExact(pin.bytes()));
-    for (int i = 0; i < pin.pieces(); i++) {
-      copy.put(pin.piece(i));
-    }
+    pin.copyTo(copy);
     buffers[index] = copy.flip();
     checksums[index] = pin.note();
     unpin(index);

@@ -48,6 +48,17 @@ public final class Pin extends ChunkHandle implements AutoCloseable {
   }
 
   /**
+   * Copies the chunk, and moves the position of where it goes behind it.
+   *
+   * @throws IllegalStateException when this pin has ended
+   */
+  public void copyTo(ByteBuffer to) {
+    for (int i = 0; i < pieces(); i++) {
+      to.put(piece(i));
+    }
+  }
+
+  /**
    * What {@link Reservation#setNote} kept with the chunk.
    *
    * @throws IllegalStateException when this pin has ended

@@ -94,6 +94,22 @@ public final class Reservation extends ChunkHandle implements AutoCloseable {
   }
 
   /**
+   * Fills the memory from its first byte on with as many bytes as it has.
+   *
+   * @param from whose remaining bytes are meant; its position stays
+   * @throws IllegalStateException when nothing is reserved, or not any more
+   */
+  public void fill(ByteBuffer from) {
+    ByteBuffer rest = from.duplicate();
+    for (int i = 0; i < pieces(); i++) {
+      ByteBuffer piece = piece(i);
+      int bytes = Math.min(piece.remaining(), rest.remaining());
+      piece.put(rest.slice(rest.position(), bytes));
+      rest.position(rest.position() + bytes);
+    }
+  }
+
+  /**
    * Gives back what the chunk does not need, where its length was not known beforehand. It becomes
    * its first so many bytes, which stay where they are.
    *

@@ -3,9 +3,7 @@ package io.oap.spark.buildside
 import java.util.concurrent.{
   CompletableFuture,
   ConcurrentHashMap,
-  LinkedBlockingQueue,
   RejectedExecutionException,
-  ThreadPoolExecutor,
   TimeoutException,
   TimeUnit
 }
@@ -14,12 +12,12 @@ import java.util.concurrent.atomic.LongAdder
 import scala.jdk.CollectionConverters._
 
 import com.google.common.cache.{Cache, CacheBuilder, RemovalNotification}
-import com.google.common.util.concurrent.ThreadFactoryBuilder
 import org.apache.spark.SparkContext
 import org.apache.spark.broadcast.Broadcast
 
 import io.oap.common.OapConfig
 import io.oap.spark.internals.{PerSparkContext, SparkInternals}
+import io.oap.spark.rpc.Background
 
 /**
  * The relation of a broadcast, ready to be joined with.
@@ -132,18 +130,7 @@ private[spark] object BuildSides {
   /** Checks that wait for their turn; a burst beyond that is not kept this time. */
   private val MostChecks = 64
 
-  private val threads = {
-    val pool = new ThreadPoolExecutor(
-      2,
-      2,
-      10,
-      TimeUnit.SECONDS,
-      new LinkedBlockingQueue[Runnable](MostChecks),
-      new ThreadFactoryBuilder().setDaemon(true).setNameFormat("oap-build-side-%d").build()
-    )
-    pool.allowCoreThreadTimeOut(true)
-    pool
-  }
+  private val threads = Background.threads("oap-build-side-%d", 2, MostChecks)
 
   /** About what a key, the broadcast and its blocks take beside the relation. */
   private val EntryBytes = 16L << 10

@@ -1,10 +1,9 @@
 package io.oap.spark.buildside
 
-import java.util.concurrent.{Callable, LinkedBlockingQueue, ThreadPoolExecutor, TimeUnit}
+import java.util.concurrent.{Callable, TimeUnit}
 
 import scala.jdk.CollectionConverters._
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.sql.classic.SparkSession
@@ -14,6 +13,7 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import io.oap.cache.file.HadoopFileSource
 import io.oap.common.FileIdentity
 import io.oap.spark.iceberg.IcebergRows
+import io.oap.spark.rpc.Background
 import io.oap.spark.scan.CachedParquetScan
 
 /**
@@ -67,17 +67,7 @@ private[buildside] object FilesNow {
   /** The longest that an answer takes. */
   val PatienceSeconds = 10
 
-  private val threads = {
-    val pool = new ThreadPoolExecutor(
-      8,
-      8,
-      10,
-      TimeUnit.SECONDS,
-      new LinkedBlockingQueue[Runnable],
-      new ThreadFactoryBuilder().setDaemon(true).setNameFormat("oap-file-status-%d").build())
-    pool.allowCoreThreadTimeOut(true)
-    pool
-  }
+  private val threads = Background.threads("oap-file-status-%d", 8)
 
   /**
    * Finds out which files some scans list.

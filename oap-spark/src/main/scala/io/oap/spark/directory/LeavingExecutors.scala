@@ -1,14 +1,12 @@
 package io.oap.spark.directory
 
-import java.util.concurrent.{LinkedBlockingQueue, ThreadPoolExecutor, TimeUnit}
-
 import scala.concurrent.duration._
 import scala.util.control.NonFatal
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder
 import org.apache.spark.internal.Logging
 
 import io.oap.spark.executor.{ExecutorRequest, HandedPart, NextPart, TakePart}
+import io.oap.spark.rpc.Background
 
 /**
  * Notices executors that are decommissioned, of which Spark posts no event, and has the others copy
@@ -27,15 +25,7 @@ private final class LeavingExecutors(
     extends Logging {
   import LeavingExecutors._
 
-  private val threads = new ThreadPoolExecutor(
-    MostThreads,
-    MostThreads,
-    10,
-    TimeUnit.SECONDS,
-    new LinkedBlockingQueue[Runnable],
-    new ThreadFactoryBuilder().setDaemon(true).setNameFormat("oap-hand-over-%d").build()
-  )
-  threads.allowCoreThreadTimeOut(true)
+  private val threads = Background.threads("oap-hand-over-%d", MostThreads)
 
   /** Looks which executors leave that were not known to; called some times in a second. */
   def check(): Unit =
