@@ -45,8 +45,11 @@ def run(spark, side, told):
             rows[query] = sorted(found.toString().split("], ["))
     for table in TABLES:
         spark.sql(f"UNCACHE TABLE {table}")
-    while any(held(spark)):
-        time.sleep(0.1)  # the command does not wait for the blocks to go
+    deadline = time.monotonic() + 60
+    while any(held(spark)):  # the command does not wait for the blocks to go
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"bytes of tables that are not cached any more are left: {held(spark)}")
+        time.sleep(0.1)
     return {"fill": fill, "heap": heap, "pool": pool, "queries": seconds}, rows
 
 

@@ -16,8 +16,16 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parent.parent
+sys.path.insert(0, str(ROOT / "dev" / "lib"))
+
+from arguments import NINE_QUERIES, number, pair, queries, scale, size
+
 RUN = ROOT / ".cache" / "frames-bench"
-QUERIES = ["q19", "q42", "q43", "q52", "q55", "q63", "q68", "q73", "q98"]
+
+
+def folder(options):
+    """Where the data of the scale lies, as dev/tpcds calls it."""
+    return Path(options.data, f"sf{options.scale:g}").resolve()
 
 
 def submit(options):
@@ -35,13 +43,15 @@ def submit(options):
     command += ["--jars", f"{options.oap_jar},{options.tpcds_jar}"]
     for pair in pairs:
         command += ["--conf", pair]
-    told = {"folder": str(Path(options.data, f"sf{options.scale}").resolve()),
+    told = {"folder": str(folder(options)),
             "queries": options.queries, "rounds": options.rounds, "repeats": options.repeats}
     environment = dict(os.environ, SPARK_HOME=options.spark_home, SPARK_LOCAL_IP="127.0.0.1")
     with open(RUN / "spark.log", "wb") as errors:
         done = subprocess.run(
             [*command, str(FOLDER / "job.py"), json.dumps(told)],
-            env=environment, stdout=subprocess.PIPE, stderr=errors, check=True)
+            env=environment, stdout=subprocess.PIPE, stderr=errors)
+    if done.returncode:
+        sys.exit(f"dev/frames-bench: the application failed, see {RUN / 'spark.log'}")
     return json.loads(done.stdout.decode().strip().splitlines()[-1])
 
 
@@ -77,19 +87,22 @@ def main():
         formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--data", default=str(ROOT / ".cache" / "tpcds"),
                       help="folder of the data (.cache/tpcds)")
-    made.add_argument("--scale", default="1", help="(%(default)s)")
-    made.add_argument("--queries", nargs="+", default=QUERIES, help="(nine)")
-    made.add_argument("--rounds", type=int, default=3, help="pairs of passes (%(default)s)")
-    made.add_argument("--repeats", type=int, default=2,
+    made.add_argument("--scale", type=scale, default="1", help="(%(default)s)")
+    made.add_argument("--queries", type=queries, default=NINE_QUERIES, metavar="LIST",
+                      help="such as q52,q42 (the nine I/O-heavy ones)")
+    made.add_argument("--rounds", type=number(1, 1000), default=3, help="pairs of passes (%(default)s)")
+    made.add_argument("--repeats", type=number(1, 1000), default=2,
                       help="of each query in a pass (%(default)s)")
-    made.add_argument("--cores", type=int, default=2, help="(%(default)s)")
-    made.add_argument("--driver-memory", default="3g", help="(%(default)s)")
-    made.add_argument("--pool-size", default="1g", help="(%(default)s)")
-    made.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE",
+    made.add_argument("--cores", type=number(1, 1000), default=2, help="(%(default)s)")
+    made.add_argument("--driver-memory", type=size, default="3g", help="(%(default)s)")
+    made.add_argument("--pool-size", type=size, default="1g", help="(%(default)s)")
+    made.add_argument("--conf", action="append", type=pair, default=[], metavar="KEY=VALUE",
                       help="a further setting of Spark or OAP")
     for name in ("--spark-home", "--oap-jar", "--tpcds-jar"):
         made.add_argument(name, help=argparse.SUPPRESS)
     options = made.parse_args()
+    if not folder(options).is_dir():
+        made.error(f"no data in {folder(options)}: dev/tpcds generate --scale {options.scale:g} makes it")
     RUN.mkdir(parents=True, exist_ok=True)
     result = submit(options)
     (RUN / "result.json").write_text(json.dumps(result))
