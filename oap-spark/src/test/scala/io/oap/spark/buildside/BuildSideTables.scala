@@ -83,6 +83,23 @@ private[buildside] trait BuildSideTables { this: CacheSuite =>
     assert(sides.sides === 0)
   }
 
+  /** INSERT, DELETE, UPDATE and MERGE of a table with some of the brands, each of which changes a star's rows. */
+  protected def changes(table: String): Seq[String] = Seq(
+    s"INSERT INTO $table VALUES (77, 'z last', 1)",
+    s"DELETE FROM $table WHERE brand = 1",
+    s"UPDATE $table SET name = 'zz updated' WHERE brand = 2",
+    s"""MERGE INTO $table t USING (SELECT brand + 2 AS brand, name FROM brands) s
+    ON t.brand = s.brand WHEN MATCHED AND t.brand = 3 THEN DELETE
+    WHEN MATCHED THEN UPDATE SET name = s.name WHEN NOT MATCHED THEN INSERT (brand, name) VALUES (s.brand, s.name)"""
+  )
+
+  /** Makes each change, and asserts that the side of a query is built again then. */
+  protected def assertEachIsSeen(changes: Seq[String])(query: => DataFrame): Unit =
+    changes.foreach { change =>
+      sql(change)
+      assertBuiltAgain(query, change)
+    }
+
   protected def exchanges(plan: SparkPlan): Seq[KeptBroadcastExec] =
     collectWithSubqueries(plan) { case exchange: KeptBroadcastExec => exchange }
 }
