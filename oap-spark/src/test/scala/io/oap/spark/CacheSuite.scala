@@ -10,7 +10,9 @@ import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.scalatest.BeforeAndAfterAll
+import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.time.{Seconds, Span}
 
 import io.oap.cache.stats.CacheCounters
 import io.oap.spark.scan.{CachedParquetScan, CachedScanExec}
@@ -50,13 +52,20 @@ abstract class CacheSuite extends AnyFunSuite with BeforeAndAfterAll with Adapti
   }
 
   override protected def afterAll(): Unit =
-    try {
-      CacheControl.localPool().foreach(pool => assert(pool.pinnedBytes() === 0, "pins are left"))
-    } finally {
+    try assertNothingPinned()
+    finally {
       spark.stop()
-      deleteTree(folder)
+      // What Spark and the formats run in the background may still make or remove files.
+      Eventually.eventually(soon)(deleteTree(folder))
       super.afterAll()
     }
+
+  /** Waits for tasks that were stopped and for loads in the background: they end later than the query. */
+  protected def assertNothingPinned(): Unit = Eventually.eventually(soon) {
+    CacheControl.localPool().foreach(pool => assert(pool.pinnedBytes() === 0, "pins are left"))
+  }
+
+  private val soon = Eventually.timeout(Span(20, Seconds))
 
   private def deleteTree(root: Path): Unit =
     Using.resource(Files.walk(root)) { paths =>

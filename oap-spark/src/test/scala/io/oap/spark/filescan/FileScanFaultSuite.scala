@@ -58,7 +58,7 @@ class FileScanFaultSuite extends FileScanSuite {
 
   test("a query that is stopped early holds nothing") {
     assert(read("id").limit(3).collect().length === 3)
-    assert(CacheControl.localPool().get.pinnedBytes() === 0)
+    assertNothingPinned()
   }
 }
 

@@ -38,8 +38,7 @@ class DamagedChunkSuite extends CacheSuite with BeforeAndAfterEach {
     super.afterAll()
   }
 
-  override protected def afterEach(): Unit =
-    CacheControl.localPool().foreach(pool => assert(pool.pinnedBytes() === 0, "pins are left"))
+  override protected def afterEach(): Unit = assertNothingPinned()
 
   private val Rows = 30000
 

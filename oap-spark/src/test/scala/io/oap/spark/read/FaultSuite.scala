@@ -38,8 +38,7 @@ class FaultSuite extends CacheSuite with BeforeAndAfterEach {
     super.afterAll()
   }
 
-  override protected def afterEach(): Unit =
-    CacheControl.localPool().foreach(pool => assert(pool.pinnedBytes() === 0, "pins are left"))
+  override protected def afterEach(): Unit = assertNothingPinned()
 
   private val Schema = "id BIGINT, s STRING, d DOUBLE"
 
@@ -277,7 +276,7 @@ class FaultSuite extends CacheSuite with BeforeAndAfterEach {
     cancelInRead(read("killed", "watched"))
     rows(read("killed", "watched").select("id"))
     cancelInRead(read("killed", "watched"))
-    assert(CacheControl.localPool().exists(_.pinnedBytes() === 0))
+    assertNothingPinned()
     val begun = System.nanoTime()
     assertRows(rows(read("killed", "watched")), expected, "after the kill")
     // A forgotten load would have made it wait for as long as loads may take.
@@ -296,7 +295,7 @@ class FaultSuite extends CacheSuite with BeforeAndAfterEach {
       val iterator = some.toLocalIterator()
       assert(iterator.next() != null)
       assert(!some.isEmpty)
-      assert(CacheControl.localPool().exists(_.pinnedBytes() === 0))
+      assertNothingPinned()
     }
   }
 

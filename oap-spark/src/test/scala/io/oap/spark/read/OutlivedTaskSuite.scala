@@ -31,7 +31,7 @@ class OutlivedTaskSuite extends CacheSuite {
         reader.close()
         Await.result(thread, 60.seconds)
         assert(!reader.next())
-        assert(CacheControl.localPool().exists(_.pinnedBytes() === 0), s"run $run")
+        assertNothingPinned()
       }
     }
   }
