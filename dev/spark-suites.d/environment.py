@@ -51,6 +51,8 @@ class Environment:
             "-Xmx3g",
             # Tests compile much and run shortly: the second compiler costs more than it brings.
             "-XX:TieredStopAtLevel=1",
+            # Without it there is little room for compiled code; once it is full, all runs interpreted.
+            "-XX:ReservedCodeCacheSize=512m",
             "-XX:+UseParallelGC",
             *_opens(),
             "-Dspark.testing=1",
