@@ -1,6 +1,7 @@
 package io.oap.spark
 
-import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 /** A suite whose executors are processes of their own, with one core each. */
 abstract class ExecutorsSuite(executors: Int) extends CacheSuite {
@@ -19,6 +20,13 @@ abstract class ExecutorsSuite(executors: Int) extends CacheSuite {
           "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
         "spark.executor.extraClassPath" -> System.getProperty("java.class.path")
       ) ++ settings)
+  }
+
+  /** Ids of the executors that a plan of the query names to Spark's scheduler. */
+  protected def executorsNamed(query: DataFrame): Set[String] = {
+    val scans = collect(query.queryExecution.sparkPlan) { case scan: BatchScanExec => scan }
+    scans.flatMap(_.inputPartitions).flatMap(_.preferredLocations())
+      .collect { case s"executor_${_}_$id" => id }.toSet
   }
 
   override protected def afterAll(): Unit =

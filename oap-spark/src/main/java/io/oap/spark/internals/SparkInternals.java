@@ -12,10 +12,13 @@ import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.internal.config.ConfigBuilder;
 import org.apache.spark.metrics.source.Source;
 import org.apache.spark.rdd.InputFileBlockHolder$;
+import org.apache.spark.resource.ResourceProfile;
 import org.apache.spark.scheduler.ExecutorKilled$;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerBlockUpdated;
 import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.scheduler.SparkListenerExecutorAdded;
+import org.apache.spark.scheduler.cluster.ExecutorInfo;
 import org.apache.spark.scheduler.local.LocalSchedulerBackend;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.CurrentUserContext$;
@@ -135,8 +138,27 @@ public final class SparkInternals {
     return environment.isStopped();
   }
 
-  /** An executor that runs tasks; a local one has the driver's id. */
-  public record Executor(String id, String host, int cores) {}
+  /**
+   * An executor that runs tasks; a local one has the driver's id.
+   *
+   * @param runsQueries whether tasks of queries run there: those of another resource profile are
+   *     for the stages that have asked for it
+   */
+  public record Executor(String id, String host, int cores, boolean runsQueries) {}
+
+  /** The executor of which an event tells that it is there now. */
+  public static Executor executor(SparkListenerExecutorAdded event) {
+    ExecutorInfo info = event.executorInfo();
+    return new Executor(
+        event.executorId(),
+        info.executorHost(),
+        info.totalCores(),
+        isDefault(info.resourceProfileId()));
+  }
+
+  private static boolean isDefault(int profile) {
+    return profile == ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID();
+  }
 
   /**
    * The executors that run tasks now. Of a cluster, those that Spark's status knows: it learns of
@@ -146,7 +168,7 @@ public final class SparkInternals {
     String driver = SparkContext$.MODULE$.DRIVER_IDENTIFIER();
     if (context.schedulerBackend() instanceof LocalSchedulerBackend local) {
       String host = context.env().blockManager().blockManagerId().host();
-      return List.of(new Executor(driver, host, local.totalCores()));
+      return List.of(new Executor(driver, host, local.totalCores(), true));
     }
     List<Executor> executors = new ArrayList<>();
     context
@@ -156,7 +178,9 @@ public final class SparkInternals {
             executor -> {
               if (!executor.id().equals(driver)) {
                 String host = hostOf(executor.hostPort());
-                executors.add(new Executor(executor.id(), host, executor.totalCores()));
+                boolean runsQueries = isDefault(executor.resourceProfileId());
+                executors.add(
+                    new Executor(executor.id(), host, executor.totalCores(), runsQueries));
               }
               return null;
             });

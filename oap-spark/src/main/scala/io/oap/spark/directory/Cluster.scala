@@ -66,8 +66,7 @@ private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask:
     earned = earnedExecutors(context)
     // First the events, then those that are there: none is missed, and to join twice does no harm.
     context.addSparkListener(new Events)
-    SparkInternals.executors(context).forEach(executor =>
-      joined(executor.id, executor.host, executor.cores))
+    SparkInternals.executors(context).forEach(joined(_))
     val environment = SparkEnv.get
     // A local driver is its executor, too, and can be asked before the first report.
     if (context.isLocal) peers(environment.executorId) = ExecutorService.serve(environment)
@@ -76,7 +75,7 @@ private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask:
       () => directory.executorIds,
       () => SparkInternals.executorIds(context).asScala.toSet,
       () => SparkInternals.executors(context).asScala.toSeq,
-      executor => joined(executor.id, executor.host, executor.cores),
+      joined,
       lost(_, reason = ""),
       () => System.nanoTime()
     )
@@ -230,10 +229,12 @@ private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask:
     }
   }
 
-  private def joined(id: String, host: String, cores: Int): Unit = {
-    directory.executorJoined(id, host, cores)
+  private def joined(executor: SparkInternals.Executor): Unit = {
+    val (id, host) = (executor.id, executor.host)
+    directory.executorJoined(id, host, executor.cores, executor.runsQueries)
     status.executorAdded(id, host)
-    load.executorJoined(id, host, math.max(1, cores / cpusOfTask))
+    if (executor.runsQueries)
+      load.executorJoined(id, host, math.max(1, executor.cores / cpusOfTask))
   }
 
   private def lost(id: String, reason: String): Unit = {
@@ -248,7 +249,7 @@ private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask:
 
   private final class Events extends SparkListener {
     override def onExecutorAdded(event: SparkListenerExecutorAdded): Unit =
-      joined(event.executorId, event.executorInfo.executorHost, event.executorInfo.totalCores)
+      joined(SparkInternals.executor(event))
 
     override def onExecutorRemoved(event: SparkListenerExecutorRemoved): Unit =
       lost(event.executorId, event.reason)

@@ -36,8 +36,15 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
   private var fileBytes = 0L
   private var changesOfSlots = 0L
 
-  /** An executor may be given work from now on. Known executors keep what they hold. */
-  def executorJoined(id: String, host: String, cores: Int): Unit = synchronized {
+  /**
+   * An executor may be given work from now on, unless no stage of a query runs there. Known
+   * executors keep what they hold.
+   */
+  def executorJoined(
+      id: String,
+      host: String,
+      cores: Int,
+      runsQueries: Boolean = true): Unit = synchronized {
     val executor = executors.computeIfAbsent(
       id,
       _ => {
@@ -45,12 +52,13 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
         joined.isLate = executors.values.asScala.exists(_.chunks > 0)
         slots.take(joined)
         changesOfSlots += 1
-        losses.joined()
+        if (runsQueries) losses.joined()
         joined
       }
     )
     executor.host = host
     executor.cores = cores
+    executor.runsQueries = runsQueries
   }
 
   /**
@@ -69,7 +77,7 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
    * its place, unless it was to leave; an unknown executor is no error.
    */
   def executorLost(id: String): Unit = synchronized {
-    forget(id).filterNot(_.isLeaving).foreach(executor => losses.lost(executor.capacityBytes))
+    forget(id).filter(_.takesWork).foreach(executor => losses.lost(executor.capacityBytes))
   }
 
   /** Forgets what an executor held that was given up on purpose: nothing takes its place. */
@@ -161,12 +169,10 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
     fileBytes + homes.estimatedBytes + guesses.estimatedBytes
   }
 
-  /**
-   * The live executors that do not leave, by ascending id, as they are known and as they are now.
-   */
+  /** The live executors that take work, by ascending id, as they are known and as they are now. */
   private[spark] def snapshot(): (Array[KnownExecutor], Array[LiveExecutor]) = synchronized {
     val now = nanoTime()
-    val live = known().filterNot(_.isLeaving).toArray
+    val live = known().filter(_.takesWork).toArray
     (live, live.map(liveExecutor(_, now)))
   }
 

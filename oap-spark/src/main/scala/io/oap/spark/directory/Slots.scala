@@ -9,6 +9,9 @@ final private[spark] class KnownExecutor(val id: String) {
   var isLive = true
   var isLate = false
   var isLeaving = false
+
+  /** Whether stages of queries may run there. */
+  var runsQueries = true
   var slot = -1
   var lastReport = 0L
   var capacityBytes = -1L
@@ -22,6 +25,9 @@ final private[spark] class KnownExecutor(val id: String) {
 
   /** When it was to be asked for a snapshot last. */
   var askedAt = Option.empty[Long]
+
+  /** Whether plans may name it. */
+  def takesWork: Boolean = runsQueries && !isLeaving
   private var planned = 0L
   private var plannedAt = 0L
 

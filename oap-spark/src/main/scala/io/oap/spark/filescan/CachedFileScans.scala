@@ -24,7 +24,7 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 import io.oap.spark.directory.Cluster
 import io.oap.spark.optimizer.UseColumnCache
-import io.oap.spark.scan.{CachedParquetScan, FiltersAbove}
+import io.oap.spark.scan.{CachedParquetScan, FiltersAbove, PlacedStages}
 import io.oap.spark.table.{CachedFormats, ScanCachePolicy, TableSelector, TablesRead}
 
 /**
@@ -36,25 +36,31 @@ import io.oap.spark.table.{CachedFormats, ScanCachePolicy, TableSelector, Tables
 private[spark] final case class CachedFileScans(session: SparkSession) extends Rule[SparkPlan]
     with PredicateHelper {
 
-  override def apply(plan: SparkPlan): SparkPlan = cached(plan, Nil)
+  override def apply(plan: SparkPlan): SparkPlan =
+    cached(plan, Nil, PlacedStages.mayBeIn(plan))
 
   /**
    * Has the scans of a plan read through the cache.
    *
    * @param above conditions of the filters that all rows of the plan come to next
+   * @param isPlaced whether tasks may be told where to run
    */
-  private def cached(plan: SparkPlan, above: Seq[Expression]): SparkPlan = plan match {
+  private def cached(
+      plan: SparkPlan,
+      above: Seq[Expression],
+      isPlaced: Boolean): SparkPlan = plan match {
     case scan: FileSourceScanExec =>
-      cachedFiles(scan, above).fold(plan)(files => instead(scan, scan.copy(relation = files)))
+      cachedFiles(scan, above, isPlaced).fold(plan)(files =>
+        instead(scan, scan.copy(relation = files)))
     case batch: BatchScanExec =>
       CachedOrcScan.of(batch.scan, session, conf).fold(plan)(scan =>
         instead(batch, batch.copy(scan = scan)))
     case FilterExec(condition, _) if condition.deterministic =>
-      plan.mapChildren(cached(_, above ++ splitConjunctivePredicates(condition)))
+      plan.mapChildren(cached(_, above ++ splitConjunctivePredicates(condition), isPlaced))
     // Spark puts one between a filter and a scan with metadata columns.
     case ProjectExec(columns, _) if columns.forall(_.deterministic) =>
-      plan.mapChildren(cached(_, above))
-    case _ => plan.mapChildren(cached(_, Nil))
+      plan.mapChildren(cached(_, above, isPlaced))
+    case _ => plan.mapChildren(cached(_, Nil, isPlaced))
   }
 
   private def instead(meant: SparkPlan, cached: SparkPlan): SparkPlan = {
@@ -64,7 +70,8 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
 
   private def cachedFiles(
       scan: FileSourceScanExec,
-      above: Seq[Expression]): Option[HadoopFsRelation] = {
+      above: Seq[Expression],
+      isPlaced: Boolean): Option[HadoopFsRelation] = {
     val source = scan.logicalLink.toSeq.flatMap(_.collectLeaves()).collectFirst {
       case relation: LogicalRelation => relation
     }
@@ -78,7 +85,7 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
     } yield {
       // Behind these stand columns of partitions and metadata, whose names may be those of columns.
       val columns = scan.output.take(scan.requiredSchema.length)
-      withCache(scan, format, table, choice, FiltersAbove.of(columns, above))
+      withCache(scan, format, table, choice, FiltersAbove.of(columns, above), isPlaced)
     }
   }
 
@@ -114,14 +121,15 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
       format: FileFormat,
       table: Option[CatalogTable],
       choice: TableSelector,
-      above: FiltersAbove): HadoopFsRelation = {
+      above: FiltersAbove,
+      isPlaced: Boolean): HadoopFsRelation = {
     val context = session.sparkContext
     val files = scan.relation
     val paths = files.location.rootPaths
     table.foreach(Cluster.of(context).removedFiles.tableIsRead)
     TablesRead.isRead(table, files.location, isWhole = false)
     val said =
-      ScanCachePolicy.of(context, table, paths, files.options, choice, isPlaced = true)(refreshed)
+      ScanCachePolicy.of(context, table, paths, files.options, choice, isPlaced)(refreshed)
     Cluster.of(context).followedTables.onFound(
       session,
       FollowedDeltaTable.of(session, format, files.location, table, said.pinned))
@@ -131,7 +139,7 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
     val name = table.fold(paths.mkString(", "))(_.identifier.unquotedString)
     val schemes = CachedFormat.schemes(paths, context.hadoopConfiguration)
     files.copy(
-      location = new CachedFileIndex(files.location, placement(scan, format)),
+      location = new CachedFileIndex(files.location, placement(scan, format).filter(_ => isPlaced)),
       fileFormat = CachedFormat.of(format, name, schemes, policy, figures, above)
     )(files.sparkSession)
   }

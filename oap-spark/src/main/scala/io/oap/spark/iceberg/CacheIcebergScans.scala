@@ -11,11 +11,10 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.read.{Scan, SupportsRuntimeV2Filtering}
 import org.apache.spark.sql.execution.{ColumnarRule, FilterExec, SparkPlan}
 import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation}
-import org.apache.spark.sql.execution.python.{MapInArrowExec, MapInPandasExec}
 
 import io.oap.spark.directory.Cluster
 import io.oap.spark.optimizer.{BroadcastKeys, JoinedBroadcast}
-import io.oap.spark.scan.CachedParquetScan
+import io.oap.spark.scan.{CachedParquetScan, PlacedStages}
 import io.oap.spark.table.{CachedFormats, ScanCachePolicy, TableSelector, TablesRead}
 
 /**
@@ -97,11 +96,7 @@ private[spark] object CacheIcebergScans extends Rule[SparkPlan] with Logging {
         case scan: SupportsRuntimeV2Filtering =>
           orAsItIs {
             val context = batch.session.sparkContext
-            val isPlaced = !context.isLocal && !plan.exists {
-              case pandas: MapInPandasExec => pandas.isBarrier
-              case arrow: MapInArrowExec => arrow.isBarrier
-              case _ => false
-            }
+            val isPlaced = !context.isLocal && PlacedStages.mayBeIn(plan)
             if (IcebergTables.isOfMetadata(table)) None
             else {
               val folders = IcebergTables.folders(table)

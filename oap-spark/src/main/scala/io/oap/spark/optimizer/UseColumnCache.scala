@@ -24,7 +24,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.oap.spark.directory.Cluster
 import io.oap.spark.internals.{ConfigKeys, SparkInternals, SparkVersion}
-import io.oap.spark.scan.{CachedParquetTable, CatalogPartitions, V1Statistics}
+import io.oap.spark.scan.{CachedParquetTable, CatalogPartitions, PlacedStages, V1Statistics}
 import io.oap.spark.table.{CachedFormats, ScanCachePolicy, TableSelector, TablesRead}
 
 /**
@@ -68,7 +68,7 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
     val settled = PushVariantIntoScan(SparkInternals.prunePartitions(plan))
     val joinKeys = new JoinKeys(settled, conf)
     val choice = TableSelector.of(conf)
-    val isPlaced = !hasBarrier(plan) && !countsOnLayout(plan)
+    val isPlaced = PlacedStages.mayBeIn(plan) && !countsOnLayout(plan)
     settled.transform {
       case relation: LogicalRelation =>
         if (prunedByV1Alone(relation, settled, joinKeys)) relation
@@ -76,16 +76,6 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
       case relation: DataSourceV2Relation =>
         cachedV2(relation, choice, isPlaced).getOrElse(relation)
     }
-  }
-
-  /**
-   * Whether all tasks of some stage have to start at once: more of them than Spark would make may
-   * find too few slots, and one that waits for its executor stops all.
-   */
-  private def hasBarrier(plan: LogicalPlan): Boolean = plan.exists {
-    case pandas: MapInPandas => pandas.isBarrier
-    case arrow: MapInArrow => arrow.isBarrier
-    case _ => false
   }
 
   /**

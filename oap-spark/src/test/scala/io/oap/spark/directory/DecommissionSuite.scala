@@ -7,9 +7,15 @@ import org.scalatest.time.SpanSugar._
 
 import io.oap.spark.{CacheControl, ChunkInPool, ExecutorsSuite}
 
-/** Executors that are told to leave, by the signal that a machine sends which is about to go. */
-class DecommissionSuite extends ExecutorsSuite(3) {
+/**
+ * Executors that are told to leave, by the signal that a machine sends which is about to go, and
+ * one that Spark gives no tasks any more.
+ */
+class DecommissionSuite extends ExecutorsSuite(DecommissionSuite.Executors) {
+  import DecommissionSuite.Executors
+
   private val Files = 24
+  private val WaitSeconds = 60
 
   override protected def settings: Map[String, String] =
     super.settings +
@@ -18,7 +24,11 @@ class DecommissionSuite extends ExecutorsSuite(3) {
       ("spark.storage.decommission.enabled" -> "true") +
       ("spark.oap.cache.representation" -> "vector") +
       // Long enough for a loaded machine to look at it in peace.
-      ("spark.oap.cache.handOver" -> "20s")
+      ("spark.oap.cache.handOver" -> "20s") +
+      ("spark.excludeOnFailure.enabled" -> "true") +
+      ("spark.excludeOnFailure.application.maxFailedTasksPerExecutor" -> "1") +
+      // Whoever waits for an executor in vain is seen to.
+      ("spark.locality.wait" -> s"${WaitSeconds}s")
 
   override protected def beforeAll(): Unit = {
     super.beforeAll()
@@ -50,10 +60,7 @@ class DecommissionSuite extends ExecutorsSuite(3) {
 
   test("what a leaving executor holds is with the others before it has gone") {
     val expected = alone(rows(query))
-    eventually(timeout(1.minute)) {
-      warm()
-      assert(CacheControl.held(spark).values.count(_.chunks.nonEmpty) === 3)
-    }
+    fillAll()
     val before = CacheControl.held(spark)
     val leaving = before.maxBy(_._2.chunks.size)._1
     val others = before.keySet - leaving
@@ -70,8 +77,33 @@ class DecommissionSuite extends ExecutorsSuite(3) {
     assert(rows(query) === expected)
   }
 
+  private def fillAll(): Unit = eventually(timeout(1.minute)) {
+    warm()
+    assert(CacheControl.held(spark).values.count(_.chunks.nonEmpty) === Executors)
+  }
+
+  test("an executor that is excluded after failures is not named, and no task waits for it") {
+    val expected = alone(rows(query))
+    fillAll()
+    val excluded = executorsNamed(query).min
+    spark.sparkContext.parallelize(1 to 30, 30).foreach { _ =>
+      Thread.sleep(50)
+      if (SparkEnv.get.executorId == excluded) throw new IllegalStateException("on purpose")
+    }
+    eventually(timeout(30.seconds), interval(100.millis)) {
+      assert(executorsNamed(query) === cluster.directory.executorIds - excluded)
+    }
+    val begun = System.nanoTime()
+    assert(rows(query) === expected)
+    assert((System.nanoTime() - begun) / 1000000000L < WaitSeconds)
+  }
+
   private def cluster = Cluster.of(spark.sparkContext)
 
   private def misses(): Long =
     spark.sql("SELECT sum(misses + bypasses) FROM oap.system.executors").head().getLong(0)
+}
+
+private object DecommissionSuite {
+  val Executors = 3
 }

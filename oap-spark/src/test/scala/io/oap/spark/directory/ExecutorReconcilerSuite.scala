@@ -23,7 +23,7 @@ class ExecutorReconcilerSuite extends AnyFunSuite {
     id => told += s"$id lost",
     () => now)
 
-  private def executor(id: String) = new SparkInternals.Executor(id, s"host$id", 2)
+  private def executor(id: String) = new SparkInternals.Executor(id, s"host$id", 2, true)
 
   test("who is there and not known has joined, who is known and not there is lost") {
     told.clear()

@@ -1,5 +1,6 @@
 package io.oap.spark.scan
 
+import org.apache.spark.resource.{ResourceProfile, ResourceProfileBuilder}
 import org.apache.spark.sql.{DataFrame, Encoders}
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, PythonUDF}
 import org.apache.spark.sql.catalyst.plans.logical.{
@@ -8,7 +9,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   MapInArrow,
   MapInPandas
 }
-import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.functions.monotonically_increasing_id
@@ -52,11 +53,18 @@ class LayoutSuite extends CacheSuite {
     MapArrowIteratorUdf,
     udfDeterministic = true)
 
-  private def inArrow(plan: LogicalPlan, isBarrier: Boolean): LogicalPlan =
-    MapInArrow(function(plan), plan.output.map(_.newInstance()), plan, isBarrier, None)
+  /** What makes a stage special. */
+  private case class Special(isBarrier: Boolean = false, profile: Option[ResourceProfile] = None)
 
-  private def inPandas(plan: LogicalPlan, isBarrier: Boolean): LogicalPlan =
-    MapInPandas(function(plan), plan.output.map(_.newInstance()), plan, isBarrier, None)
+  private def inArrow(plan: LogicalPlan, of: Special): LogicalPlan =
+    MapInArrow(function(plan), plan.output.map(_.newInstance()), plan, of.isBarrier, of.profile)
+
+  private def inPandas(plan: LogicalPlan, of: Special): LogicalPlan =
+    MapInPandas(function(plan), plan.output.map(_.newInstance()), plan, of.isBarrier, of.profile)
+
+  private lazy val kinds = Map(
+    "a barrier" -> Special(isBarrier = true),
+    "a resource profile" -> Special(profile = Some(new ResourceProfileBuilder().build())))
 
   private def planned(plan: LogicalPlan): SparkPlan =
     spark.sessionState.executePlan(plan).executedPlan
@@ -69,25 +77,39 @@ class LayoutSuite extends CacheSuite {
     partitions.map(_.files.map(f => (f.urlEncodedPath, f.start, f.length)).toSeq)
 
   private val functions =
-    Map[String, (LogicalPlan, Boolean) => LogicalPlan]("arrow" -> inArrow, "pandas" -> inPandas)
+    Map[String, (LogicalPlan, Special) => LogicalPlan]("arrow" -> inArrow, "pandas" -> inPandas)
 
-  for ((name, mapped) <- functions; v1 <- Seq("parquet", "")) {
-    test(s"a barrier keeps Spark's partitions, $name, ${if (v1.isEmpty) "V2" else "V1"}") {
+  for ((name, mapped) <- functions; v1 <- Seq("parquet", ""); (kind, special) <- kinds) {
+    test(s"$kind keeps Spark's partitions, $name, ${if (v1.isEmpty) "V2" else "V1"}") {
       withConf("spark.sql.sources.useV1SourceList" -> v1) {
         val filtered = numbers.where("id > 7").queryExecution.analyzed
-        val placed = partitions(planned(mapped(filtered, false)))
+        val placed = partitions(planned(mapped(filtered, Special())))
         assert(placed.map(_.asInstanceOf[PlacedPartition].executor).toSet === Executors.toSet)
-        val barrier = planned(mapped(filtered, true))
-        assert(cachedScans(barrier).size === 1)
-        assert(!partitions(barrier).exists(_.isInstanceOf[PlacedPartition]))
-        assert(partitions(barrier).flatMap(_.preferredLocations()) === Nil)
+        val apart = planned(mapped(filtered, special))
+        assert(cachedScans(apart).size === 1)
+        assert(!partitions(apart).exists(_.isInstanceOf[PlacedPartition]))
+        assert(partitions(apart).flatMap(_.preferredLocations()) === Nil)
         // Spark's own V2 scan, which makes the same partitions as its V1 scan.
         val own = alone(withConf("spark.sql.sources.useV1SourceList" -> "") {
           partitions(planned(numbers.where("id > 7").queryExecution.analyzed))
         })
-        assert(files(partitions(barrier)) === files(own))
+        assert(files(partitions(apart)) === files(own))
         assert(own.length < placed.length)
       }
+    }
+  }
+
+  for ((kind, special) <- kinds) {
+    test(s"$kind has no place in a V1 scan either") {
+      // What Spark reads in V1 for its metadata columns.
+      val query = numbers.selectExpr("id", "_metadata.file_size AS size").queryExecution.analyzed
+      def places(plan: LogicalPlan): Seq[String] = {
+        val physical = planned(plan)
+        collect(physical) { case scan: FileSourceScanExec => scan }.flatMap(_.inputRDD.partitions)
+          .flatMap(_.asInstanceOf[FilePartition].preferredLocations())
+      }
+      assert(places(inPandas(query, Special())).exists(_.startsWith("executor_")))
+      assert(places(inPandas(query, special)) === Nil)
     }
   }
 
