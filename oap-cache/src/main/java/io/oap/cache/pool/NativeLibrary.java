@@ -5,7 +5,6 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
-import java.util.Properties;
 
 /**
  * Loads the pool's native library, once per class loader.
@@ -101,12 +100,8 @@ public final class NativeLibrary {
     }
   }
 
-  private static void checkVersion(String explicit) throws IOException {
-    Properties properties = new Properties();
-    try (InputStream version = NativeLibrary.class.getResourceAsStream("version.properties")) {
-      properties.load(version);
-    }
-    String expected = properties.getProperty("version");
+  private static void checkVersion(String explicit) {
+    String expected = JarVersion.TEXT;
     String found = NativePool.version();
     if (!found.equals(expected)) {
       throw new PoolException(

@@ -9,13 +9,14 @@ import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.spark.{SparkContext, SparkEnv}
+import org.apache.spark.internal.Logging
 import org.apache.spark.scheduler._
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 
 import io.oap.common.OapConfig
 import io.oap.spark.executor._
 import io.oap.spark.internals.{PerSparkContext, SparkInternals}
-import io.oap.spark.rpc.{ServiceNames, SparkRpc, Wire}
+import io.oap.spark.rpc.{OtherVersionException, ServiceNames, SparkRpc, Wire}
 import io.oap.spark.status.{CacheStatus, ExecutorReport, ExecutorSampled}
 
 /**
@@ -46,7 +47,8 @@ private[spark] object Answer {
  *
  * @param status figures of the executors
  */
-private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask: Int) {
+private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask: Int)
+    extends Logging {
   import Cluster._
 
   val directory = new Directory(MostDirectoryBytes)
@@ -58,6 +60,9 @@ private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask:
 
   /** Capacities that pools are to have as soon as they are opened. */
   private val capacities = TrieMap.empty[String, Long]
+
+  /** Why the reports of executors are not read that have another version of the jar. */
+  private val refused = TrieMap.empty[String, String]
 
   /** Nothing where pools have no say in which executors there are. */
   private var earned = Option.empty[EarnedExecutors]
@@ -85,7 +90,7 @@ private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask:
       (work: Runnable) => work.run(),
       (message, sender) => {
         if (!context.isLocal) members.check()
-        val report = Wire.decode[Report](message)
+        val report = known(Wire.decode[Report](message))
         Wire.encode(accept(report, Option(sender), SparkInternals.post(context, _)))
       }
     )
@@ -130,6 +135,16 @@ private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask:
         SparkInternals.keep(context, _, _),
         () => System.nanoTime()))
   }
+
+  /** Remembers who has another version of the jar, and says so once. */
+  private def known(report: => Report): Report =
+    try report
+    catch {
+      case e: OtherVersionException =>
+        if (refused.put(e.sender, e.getMessage).isEmpty)
+          logWarning(s"What executor ${e.sender} holds is not known: ${e.getMessage}")
+        throw e
+    }
 
   /** @throws IllegalStateException when it is not known yet that there is such an executor */
   private def accept(
@@ -215,7 +230,9 @@ private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask:
       executor -> peers.get(executor).map(_.send(Wire.encode(request), patience.toMillis))
     }
     sent.map {
-      case (executor, None) => Answer.withoutPool(executor, ExecutorService.NotUsed)
+      case (executor, None) =>
+        refused.get(executor).fold(Answer.withoutPool[A](executor, ExecutorService.NotUsed))(why =>
+          Answer(executor, None, Some(why)))
       case (executor, Some(answer)) =>
         try Wire.decode[Either[String, A]](Await.result(answer, deadline.timeLeft + Slack)) match {
             case Right(value) => Answer(executor, Some(value))
@@ -244,6 +261,7 @@ private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask:
     status.executorRemoved(id)
     peers.remove(id)
     capacities.remove(id)
+    refused.remove(id)
     earned.foreach(_.lost(id))
   }
 

@@ -8,10 +8,11 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 
 import io.oap.cache.quota.QuotaRule
+import io.oap.spark.rpc.SameVersion
 
 /**
  * How a scan treats a table's chunks in the pools: what users want of them, as it tells its tasks,
- * and whether it goes to where they are.
+ * and whether it goes to where they are. Every cached scan sends it with its tasks.
  *
  * @param pinned columns whose chunks stay once they are there
  * @param limits quotas and minimums that the table's files count to
@@ -21,6 +22,7 @@ private[spark] final case class ScanCachePolicy(
     pinned: Option[PinnedColumns],
     limits: Seq[QuotaRule],
     isPlaced: Boolean)
+    extends SameVersion
 
 private[spark] object ScanCachePolicy {
 

@@ -14,10 +14,16 @@ import io.oap.spark.status.Figures;
 import io.oap.spark.status.PoolReport;
 import io.oap.spark.status.ScanEnded;
 import io.oap.spark.status.ScanReport;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.ServiceLoader;
+import java.util.zip.GZIPInputStream;
+import java.util.zip.GZIPOutputStream;
 import org.apache.spark.SecurityManager;
 import org.apache.spark.SparkConf;
 import org.apache.spark.internal.config.package$;
@@ -178,5 +184,35 @@ class HistoryTabTest {
     KVUtils.KVStoreScalaSerializer serializer = new KVUtils.KVStoreScalaSerializer();
     byte[] bytes = serializer.serialize(kept);
     assertEquals(kept, serializer.deserialize(bytes, CacheSnapshot.class));
+  }
+
+  @Test
+  void aSnapshot_thatAnotherVersionHasKept_isReadOrPassedOver() throws Exception {
+    replay(EVENTS);
+    CacheSnapshot kept = store.read(CacheSnapshot.class, CacheSnapshot.KEY);
+    KVUtils.KVStoreScalaSerializer serializer = new KVUtils.KVStoreScalaSerializer();
+    String json = unzipped(serializer.serialize(kept));
+    String later = json.replaceFirst("\\{", "{\"ofALaterVersion\":[1],");
+    assertEquals(kept, serializer.deserialize(zipped(later), CacheSnapshot.class));
+
+    store.delete(CacheSnapshot.class, CacheSnapshot.KEY);
+    String without = json.replaceFirst("\"scans\":\\[.*\\],?", "").replaceFirst(",}$", "}");
+    store.write(serializer.deserialize(zipped(without), CacheSnapshot.class));
+    assertFalse(without.equals(json));
+    hasTab();
+  }
+
+  private static String unzipped(byte[] bytes) throws IOException {
+    try (GZIPInputStream in = new GZIPInputStream(new ByteArrayInputStream(bytes))) {
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    }
+  }
+
+  private static byte[] zipped(String text) throws IOException {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (GZIPOutputStream out = new GZIPOutputStream(bytes)) {
+      out.write(text.getBytes(StandardCharsets.UTF_8));
+    }
+    return bytes.toByteArray();
   }
 }
