@@ -1,7 +1,7 @@
 /* A sound pool that another version of the library has left is not taken over, and stays where it
  * is: an encoder or a hash may have been mended since. */
-#include "home.h"
 #include "base/arithmetic.h"
+#include "home.h"
 #include "pool/home.h"
 
 #include <fcntl.h>

@@ -267,4 +267,16 @@ final class DirectorySuite extends AnyFunSuite with DirectoryReports {
     assert(scan.expectedRoomBytes === 1000)
     assert(scan.executors.isEmpty)
   }
+
+  test("an executor that runs no queries is known, but named by no plan, nor missed") {
+    val directory = withExecutors("1")
+    directory.executorJoined("2", "host", 4, runsQueries = false)
+    assert(report(directory, "2", 0, added(7, 0)).isAccepted)
+    assert(directory.totals().executors.map(_.chunks) === Seq(0, 1))
+    def scan = directory.scan(Seq("a"), isCaseSensitive = true)
+    assert(scan.executors.map(_.id).toSeq === Seq("1"))
+    assert(scan.rowGroups(7).get.forall(_.holdings.isEmpty))
+    directory.executorLost("2")
+    assert(scan.expectedRoomBytes === 0)
+  }
 }
