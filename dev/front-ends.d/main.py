@@ -2,8 +2,8 @@
 
 Each front end is started with one jar and one line of configuration, and makes a table, reads it
 twice, looks at oap.system, clears the table and looks again; what comes back is checked. The Thrift
-server has three users at once, of whom one has the cache switched off and one has no rights in
-Spark's access lists; so has one of two of Spark Connect.
+server and Spark Connect have three users at once, of whom one has the cache switched off and one has
+no rights in Spark's access lists.
 
   dev/front-ends                                       tries all
   dev/front-ends --start spark-sql -e "SHOW TABLES"    starts one, with further arguments of its own
@@ -128,11 +128,11 @@ def spark_shell(session):
         session.check(session.start(session.spark("spark-shell"), "log", stdin=typed), "log")
 
 
-def python_script(builder, *more):
+def python_script(builder, texts, *more):
     return "\n".join([
         "from pyspark.sql import SparkSession",
         f"spark = SparkSession.builder{builder}.getOrCreate()",
-        f"for text in {statements.on('t')!r}:",
+        f"for text in {texts!r}:",
         "    for row in spark.sql(text).collect():",
         "        print(*row)",
         *more,
@@ -158,7 +158,7 @@ def refused_script(builder):
 
 
 def pyspark(session):
-    script = session.write("script.py", python_script("", *statements.PYTHON_FUNCTION))
+    script = session.write("script.py", python_script("", statements.on("t"), *statements.PYTHON_FUNCTION))
     session.check(
         session.start(session.spark("spark-submit", script), "log"), "log",
         [*statements.EXPECTED_ON, statements.EXPECTED_OF_PYTHON_FUNCTION])
@@ -226,11 +226,21 @@ def connect(session):
         wait_for(port, server)
         def remote(user):
             return f".remote('sc://127.0.0.1:{port}/;user_id={user}')"
-        script = session.write("script.py", python_script(remote("ann")))
-        session.check(session.start([client, script], "client.log"), "client.log")
-        script = session.write("eve.py", refused_script(remote("eve")))
-        session.check(
-            session.start([client, script], "eve.log"), "eve.log", statements.EXPECTED_FORBIDDEN)
+        scripts = {
+            "ann": python_script(remote("ann"), statements.on("t")),
+            "bob": python_script(remote("bob"), statements.off("u")),
+            "eve": refused_script(remote("eve")),
+        }
+        running = {
+            user: session.start([client, session.write(f"{user}.py", text)], f"{user}.log")
+            for user, text in scripts.items()}
+        try:
+            session.check(running["ann"], "ann.log")
+            session.check(running["bob"], "bob.log", statements.EXPECTED_OFF, [statements.CACHED])
+            session.check(running["eve"], "eve.log", statements.EXPECTED_FORBIDDEN)
+        finally:
+            for process in running.values():
+                stop(process)
     finally:
         stop(server)
 
