@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 SOURCES = Path("native/src")
-FOLDERS = (("base",), ("pool", "vector"), ("model",), ("jni",))
-MAPS = {"pool": "pool.h", "vector": "vector_format.h", "model": "capacity_model.h"}
+FOLDERS = (("base",), ("pool", "vector"), ("model", "tier"), ("jni",))
+MAPS = {"pool": "pool.h", "vector": "vector_format.h", "model": "capacity_model.h", "tier": "tier.h"}
 
 INCLUDE = re.compile(r'^#include "((?:\w+/)?\w+\.h)"', re.M)
 COMMENT = re.compile(r"\A/\*.*?\*/", re.S)

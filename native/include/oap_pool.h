@@ -288,6 +288,15 @@ typedef struct oap_held {
  * whoever finds the same one later need not ask again. */
 uint64_t oap_pool_snapshot(oap_pool *pool, oap_held *out, uint64_t room, uint64_t *version);
 
+typedef struct oap_leaving {
+  oap_key key;
+  bool was_used; /* pinned again since it was published, pins that are no uses left out */
+} oap_leaving;
+
+/* Lists chunks that would leave before long if room were needed, up to room of them: those at the
+ * ends of the policy's queues that are not pinned. Returns how many there are in the list. */
+uint64_t oap_pool_leaving(oap_pool *pool, oap_leaving *out, uint64_t room);
+
 /* Checks the inner structure of the pool, for tests. Returns NULL, or what is wrong (a static
  * string). No other thread may be in the pool. */
 const char *oap_pool_validate(oap_pool *pool);

@@ -91,9 +91,9 @@ void oap_order_insert(oap_order *order, uint32_t slot) {
 
 void oap_order_insert_like(oap_order *order, uint32_t slot, uint32_t other) {
   begin(order, slot);
-  atomic_fetch_or_explicit(&order->slots[slot].word,
-                           oap_word_with_uses(0, oap_uses(&order->slots[other])),
-                           memory_order_relaxed);
+  uint64_t uses = atomic_load_explicit(&order->slots[other].word, memory_order_relaxed) &
+                  (OAP_USES_MASK | OAP_WAS_USED);
+  atomic_fetch_or_explicit(&order->slots[slot].word, uses, memory_order_relaxed);
   oap_queue_push(order, order->slots[other].queue, slot);
 }
 

@@ -3,6 +3,7 @@
 
 #include "chunk.h"
 #include "drop.h"
+#include "leaving.h"
 #include "shard_check.h"
 
 #include <errno.h>
@@ -122,6 +123,16 @@ uint64_t oap_pool_snapshot(oap_pool *pool, oap_held *out, uint64_t room, uint64_
   uint64_t count = 0;
   for (uint32_t i = 0; i < pool->shard_count; i++) {
     count = oap_shard_list(&pool->shards[i], out, room, count);
+  }
+  return count;
+}
+
+uint64_t oap_pool_leaving(oap_pool *pool, oap_leaving *out, uint64_t room) {
+  uint64_t count = 0;
+  for (uint32_t i = 0; i < pool->shard_count; i++) {
+    /* An equal part of what is left for each. */
+    uint64_t most = count + (room - count) / (pool->shard_count - i);
+    count = oap_shard_leaving(&pool->shards[i], out, most, count);
   }
   return count;
 }

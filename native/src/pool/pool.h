@@ -15,6 +15,7 @@
  *   content               a hash of a chunk's bytes
  *   room                  a slot and extents for a chunk: allocate, evict, drop, free
  *   drop chunk resize rebuild    drop; reserve, publish, pin; another capacity; a table left behind
+ *   leaving               which chunks would leave next
  *   space_check shard_check      the inner check
  *   pool.h                all arenas and shards
  *   capacity writeback    resizing, touching in advance, nodes; the watch over disks

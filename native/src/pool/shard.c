@@ -282,9 +282,8 @@ uint64_t oap_shard_list(oap_shard *shard, oap_held *out, uint64_t room, uint64_t
       }
       if (count < room) {
         oap_hashed_key held = oap_slot_key(slot);
-        const uint64_t *key = held.words;
         out[count] = (oap_held){
-            .key = {key[0], key[1], (uint32_t)(key[2] >> 32), (uint32_t)key[2], key[3]},
+            .key = oap_plain_key(held.words),
             .bytes = slot->bytes,
             .asks = oap_sketch_count(&shard->order.sketch, held.hash) + oap_uses(slot),
         };

@@ -35,6 +35,10 @@ unsigned oap_uses(const oap_slot *slot) {
 }
 
 unsigned oap_take_uses(oap_slot *slot) {
-  return oap_word_uses(
-      atomic_fetch_and_explicit(&slot->word, ~OAP_USES_MASK, memory_order_relaxed));
+  unsigned uses =
+      oap_word_uses(atomic_fetch_and_explicit(&slot->word, ~OAP_USES_MASK, memory_order_relaxed));
+  if (uses > 0) {
+    atomic_fetch_or_explicit(&slot->word, OAP_WAS_USED, memory_order_relaxed);
+  }
+  return uses;
 }

@@ -6,7 +6,7 @@
  *
  * The word is the only part that changes while a chunk is visible. It holds, in one atomic:
  *
- *   generation (32) | unused (2) | unverified (1) | uses (2) | state (3) | pins (24)
+ *   generation (32) | unused (1) | was used (1) | unverified (1) | uses (2) | state (3) | pins (24)
  *
  *   FREE -reserve-> LOADING -publish-> PUBLISHED -evict, drop without pins-> FREE
  *                      |                   '-drop with pins-> DROPPED -last unpin-> FREE
@@ -39,6 +39,7 @@ enum oap_state { OAP_FREE, OAP_LOADING, OAP_DOOMED, OAP_PUBLISHED, OAP_DROPPED }
 #define OAP_MAX_USES 3
 #define OAP_USES_MASK (UINT64_C(3) << OAP_USES_SHIFT)
 #define OAP_UNVERIFIED (UINT64_C(1) << 29)
+#define OAP_WAS_USED (UINT64_C(1) << 30) /* with uses that were taken since */
 #define OAP_GENERATION_SHIFT 32
 
 typedef struct oap_slot {
@@ -139,6 +140,11 @@ static inline oap_hashed_key oap_hashed(const oap_key *key) {
   return out;
 }
 
+/* A key as callers know it. */
+static inline oap_key oap_plain_key(const uint64_t words[4]) {
+  return (oap_key){words[0], words[1], (uint32_t)(words[2] >> 32), (uint32_t)words[2], words[3]};
+}
+
 /* Checksum over what a slot says of its chunk. The caller holds the lock, or a pin. */
 uint64_t oap_slot_checksum(const oap_slot *slot);
 
@@ -157,6 +163,11 @@ bool oap_is_evictable(const oap_slot *slot);
 
 /* Makes a published slot without pins free; false: it is no such slot. */
 bool oap_claim(oap_slot *slot);
+
+/* Whether a chunk was pinned again since it came, ever. */
+static inline bool oap_word_was_used(uint64_t word) {
+  return (word & (OAP_USES_MASK | OAP_WAS_USED)) != 0;
+}
 
 /* How often a chunk was pinned lately, up to OAP_MAX_USES; oap_take_uses also sets that to 0. */
 unsigned oap_uses(const oap_slot *slot);
