@@ -57,9 +57,12 @@ int oap_tier_open(const oap_tier_options *options, oap_tier **out);
  * call of stop. Once. It pins a chunk for as long as copying it to memory takes. */
 int oap_tier_follow(oap_tier *tier, oap_pool *pool);
 
-/* Tells that a chunk has come into the pool from its source. The tier remembers for how many about
- * it is not the first time, and looks whether others are about to leave. */
+/* Tells that a chunk has come into the pool from its source. The tier remembers about how often
+ * that was so, and wakes as below. */
 void oap_tier_came(oap_tier *tier, const oap_key *key);
+
+/* Has the thread look which chunks are about to leave, since room was taken in the pool. */
+void oap_tier_wake(oap_tier *tier);
 
 /* Tells how long a chunk is, if the tier holds it. ENOENT: it does not; ESHUTDOWN: it is off. */
 int oap_tier_find(oap_tier *tier, const oap_key *key, uint64_t *bytes);

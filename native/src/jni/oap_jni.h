@@ -13,6 +13,7 @@ typedef struct oap_natives {
 } oap_natives;
 
 extern const oap_natives oap_capacity_natives;
+extern const oap_natives oap_tier_natives;
 extern const oap_natives oap_vector_natives;
 
 #define OAP_NATIVES(name, methods)                                                                 \

@@ -3,8 +3,8 @@
 
 /* How far from its end a queue is looked at: a part of the capacity, and so many slots, since the
  * shard is locked meanwhile. S3-FIFO's small queue has a twentieth. */
-#define WINDOW_PART 32
-#define WINDOW_SLOTS 256
+#define WINDOW_PART 16
+#define WINDOW_SLOTS 512
 
 static uint64_t look_at(const oap_shard *shard, const oap_queue *queue, oap_leaving *out,
                         uint64_t room, uint64_t count) {

@@ -65,7 +65,7 @@ struct oap_tier {
   oap_pool *pool;
   oap_periodic thread;
   oap_leaving *leaving;
-  _Atomic uint64_t came;
+  _Atomic uint64_t came; /* chunks, into the pool */
   atomic_bool is_waiting;
 };
 

@@ -25,6 +25,10 @@ void oap_tier_came(oap_tier *tier, const oap_key *key) {
   pthread_mutex_lock(&tier->lock);
   oap_sketch_add(&tier->asked, hashed.hash, 1, (tier->asked.mask + 1) / WORDS_PER_KEY);
   pthread_mutex_unlock(&tier->lock);
+  oap_tier_wake(tier);
+}
+
+void oap_tier_wake(oap_tier *tier) {
   atomic_fetch_add(&tier->came, 1);
   if (atomic_exchange(&tier->is_waiting, false)) {
     pthread_cond_signal(&tier->thread.ending); /* one that comes too early costs IDLE_MS */

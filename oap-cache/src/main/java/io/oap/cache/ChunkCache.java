@@ -61,6 +61,7 @@ public final class ChunkCache {
   final QuotaEnforcer quotas;
   final LeavingFiles leaving = new LeavingFiles(this);
   final PinnedSet pinned;
+  final LowerTier tier;
 
   /** Is told what readers ask for; null where there is none. */
   private final CapacityModel model;
@@ -74,18 +75,21 @@ public final class ChunkCache {
    * @param loadTimeoutMillis how long to wait for another caller's load of the same chunk
    * @param files what a file id stands for, or null where that is not known
    * @param model is told what readers ask for; may be null
+   * @param tier below the pool; the caller closes it
    */
   ChunkCache(
       ColumnPool pool,
       long loadTimeoutMillis,
       Function<FileId, KnownFile> files,
-      CapacityModel model) {
+      CapacityModel model,
+      LowerTier tier) {
     this.pool = pool;
+    this.tier = tier;
     this.model = model;
     this.loaded = new LoadedChunks(files);
     this.pinned = new PinnedSet(pool);
     this.kept = new TablePins(pinned, files);
-    this.quotas = new QuotaEnforcer(pool, pinned, files, this::drop);
+    this.quotas = new QuotaEnforcer(pool, pinned, files, this::dropFromPool);
     this.loadTimeoutMillis = loadTimeoutMillis;
   }
 
@@ -138,6 +142,13 @@ public final class ChunkCache {
    * @return whether the pool had it
    */
   public boolean drop(ChunkKey key) {
+    boolean dropped = dropFromPool(key);
+    tier.drop(key);
+    return dropped;
+  }
+
+  /** Drops a chunk that may come back from the tier below the pool. */
+  private boolean dropFromPool(ChunkKey key) {
     if (model != null) {
       model.drop(key);
     }
@@ -163,6 +174,7 @@ public final class ChunkCache {
       model.drop(file);
     }
     long dropped = pool.drop(file);
+    tier.drop(file);
     letGo(key -> key.file().equals(file));
     return dropped;
   }
@@ -173,6 +185,7 @@ public final class ChunkCache {
       model.clear();
     }
     pool.clear();
+    tier.clear();
     leaving.clear();
     letGo(key -> true);
   }

@@ -80,6 +80,16 @@ final class ChunkGet {
     return true;
   }
 
+  /** Ends the load of a chunk that the tier below the pool has. */
+  private void takeFromTier(int index) {
+    Pin pin = loads[index].publishFromTier();
+    if (pin != null) {
+      held.put(index, pin);
+      counters.hit(requests.get(index).length());
+      tell(index, false, context.admission());
+    }
+  }
+
   private void tell(int index, boolean wasHeld, Admission admission) {
     ChunkRequest request = requests.get(index);
     if (context.isAsking()) {
@@ -101,7 +111,11 @@ final class ChunkGet {
   private void begin(int index) {
     ChunkRequest request = requests.get(index);
     ChunkLoad load = loads[index] = cache.begin(request.key(), request.length(), context);
-    boolean isDecided = load.hasRoom() || load.others() != null || load.isPresent() && hit(index);
+    if (load.hasRoom()) {
+      takeFromTier(index);
+      return;
+    }
+    boolean isDecided = load.others() != null || load.isPresent() && hit(index);
     if (!isDecided) {
       bypassing.add(new Bypass(index, load.refusal()));
     }

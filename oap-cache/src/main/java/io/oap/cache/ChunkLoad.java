@@ -1,11 +1,14 @@
 package io.oap.cache;
 
 import io.oap.cache.pool.Admission;
+import io.oap.cache.pool.Pin;
 import io.oap.cache.pool.Reservation;
 import io.oap.cache.pool.Reservation.Outcome;
+import io.oap.cache.stats.Figure;
 import io.oap.cache.stats.MissCause;
 import io.oap.common.ChunkKey;
 import java.nio.ByteBuffer;
+import java.util.OptionalLong;
 import java.util.concurrent.CountDownLatch;
 
 /**
@@ -136,11 +139,45 @@ final class ChunkLoad implements AutoCloseable {
    * @throws IllegalStateException where there is no room, or not any more
    */
   void publish(long checksum) {
+    publishPinned(checksum).close();
+    cache.tier.onLoaded(key, insteadOf == null);
+  }
+
+  /**
+   * Fills the room from the tier below the pool, publishes the chunk and ends the load.
+   *
+   * @return the chunk's pin; null where it is not there, and then there still is room to fill
+   */
+  Pin publishFromTier() {
+    try {
+      OptionalLong checksum = cache.tier.fill(key, room());
+      if (checksum.isEmpty()) {
+        return null;
+      }
+      Pin pin = publishPinned(checksum.getAsLong());
+      cache.tier.onLoaded(key, false);
+      context.counters().add(Figure.HITS_FROM_TIER, 1);
+      context.counters().add(Figure.BYTES_FROM_TIER, bytes);
+      close();
+      return pin;
+    } catch (RuntimeException | LinkageError e) {
+      cache.switchOff(e);
+      return null;
+    }
+  }
+
+  private Pin publishPinned(long checksum) {
     room().setNote(checksum);
-    room.publish().close();
-    cache.onLoaded(key, insteadOf, bytes, context);
-    if (insteadOf != null) {
-      cache.replace(insteadOf, key, bytes);
+    Pin pin = room.publish();
+    try {
+      cache.onLoaded(key, insteadOf, bytes, context);
+      if (insteadOf != null) {
+        cache.replace(insteadOf, key, bytes);
+      }
+      return pin;
+    } catch (Throwable e) {
+      pin.close();
+      throw e;
     }
   }
 

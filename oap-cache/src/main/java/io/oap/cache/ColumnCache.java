@@ -18,6 +18,7 @@ import io.oap.cache.quota.TablePins;
 import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
 import io.oap.common.OapConfig;
+import io.oap.common.PoolTiers;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
@@ -34,6 +35,7 @@ public final class ColumnCache implements AutoCloseable {
 
   private final PoolOptions options;
   private final ColumnPool pool;
+  private final LowerTier tier;
   private final ChunkCache chunks;
   private final VectorChunks vectors;
   private final OwnedChunks owned;
@@ -61,15 +63,18 @@ public final class ColumnCache implements AutoCloseable {
     long footerSize = OapConfig.CACHE_FOOTER_SIZE.get(lookup);
     long loadTimeout = OapConfig.CACHE_LOAD_TIMEOUT.get(lookup);
     PoolOptions options = PoolOptions.of(lookup);
-    return new ColumnCache(options, loadTimeout, footerSize);
+    PoolTiers tiers = OapConfig.POOL_TIERS.get(lookup);
+    return new ColumnCache(options, tiers, loadTimeout, footerSize);
   }
 
-  private ColumnCache(PoolOptions options, long loadTimeoutMillis, long footerSize) {
+  private ColumnCache(
+      PoolOptions options, PoolTiers tiers, long loadTimeoutMillis, long footerSize) {
     this.options = options;
     this.pool = openPool(options);
+    this.tier = LowerTier.open(tiers, pool);
     this.files = new KnownFiles(this::heldFiles);
     this.model = modelOf(pool, options);
-    this.chunks = new ChunkCache(pool, loadTimeoutMillis, files::get, model);
+    this.chunks = new ChunkCache(pool, loadTimeoutMillis, files::get, model, tier);
     this.vectors = new VectorChunks(pool, chunks);
     this.owned = new OwnedChunks(pool, chunks);
     this.handed = new HandedChunks(pool, chunks, files);
@@ -249,9 +254,9 @@ public final class ColumnCache implements AutoCloseable {
     chunks.leaving.add(files);
   }
 
-  /** Figures of the pool. */
+  /** Figures of the pool and of the tier below it. */
   public PoolStats poolStats() {
-    return pool.stats();
+    return tier.addTo(pool.stats());
   }
 
   /** Empties the cache; chunks that are pinned now go when their last pin ends. */
@@ -272,6 +277,7 @@ public final class ColumnCache implements AutoCloseable {
     if (names != null) {
       names.close();
     }
+    tier.close();
     pool.close();
     if (model != null) {
       model.close();

@@ -24,14 +24,15 @@ public final class PartialReads {
   }
 
   /**
-   * Whether to load the whole chunk: most of it is wanted now, parts of it were wanted before, or
-   * it is small.
+   * Whether to load the whole chunk: most of it is wanted now, parts of it were wanted before, it
+   * is small, or the tier below the pool has it.
    *
    * @param wanted bytes that are wanted of it
    */
   public boolean isWorthLoading(ChunkRequest chunk, long wanted) {
     return chunk.length() <= SMALL_CHUNK_BYTES
         || wanted * 2 > chunk.length()
+        || chunks.tier.find(chunk.key()) != 0
         || chunks.isAskedAgain(chunk.key());
   }
 

@@ -9,18 +9,25 @@ public final class PinnedVector implements AutoCloseable {
   private final ChunkKey key;
   private final Pin pin;
   private final VectorChunk chunk;
+  private final boolean wasHeld;
   private final ChunkCache cache;
 
-  PinnedVector(ChunkKey key, Pin pin, VectorChunk chunk, ChunkCache cache) {
+  PinnedVector(ChunkKey key, Pin pin, VectorChunk chunk, boolean wasHeld, ChunkCache cache) {
     this.key = key;
     this.pin = pin;
     this.chunk = chunk;
+    this.wasHeld = wasHeld;
     this.cache = cache;
   }
 
   /** The chunk; what it gives addresses of is good until {@link #close}. */
   public VectorChunk chunk() {
     return chunk;
+  }
+
+  /** Whether the pool had it, and not the tier below. */
+  boolean wasHeld() {
+    return wasHeld;
   }
 
   /** Length of the chunk in the pool. */

@@ -10,6 +10,7 @@ import io.oap.cache.vector.VectorChunk;
 import io.oap.cache.vector.VectorEncoder;
 import io.oap.cache.vector.VectorException;
 import io.oap.common.ChunkKey;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 /**
@@ -44,9 +45,16 @@ public final class VectorChunks {
     this.open = open;
   }
 
-  /** Pins a vector chunk if the pool holds it now, for the caller to close. Else null. */
+  /**
+   * Pins a vector chunk if the pool, or the tier below it, holds it now, for the caller to close.
+   * Else null.
+   */
   public PinnedVector getIfHeld(ChunkKey key, ReadContext context) {
     Pin pin = chunks.pin(key);
+    boolean wasHeld = pin != null;
+    if (pin == null) {
+      pin = takeFromTier(key, context);
+    }
     if (pin == null) {
       return null;
     }
@@ -55,8 +63,8 @@ public final class VectorChunks {
     try {
       chunk = open.apply(pin);
       chunks.onHit(key, pin.bytes(), context);
-      ChunkAccess.record(key, pin.bytes(), true);
-      held = new PinnedVector(key, pin, chunk, chunks);
+      ChunkAccess.record(key, pin.bytes(), wasHeld);
+      held = new PinnedVector(key, pin, chunk, wasHeld, chunks);
       return held;
     } catch (VectorException e) {
       // Without it the reader takes the encoded chunk, and in time another one is made.
@@ -71,6 +79,26 @@ public final class VectorChunks {
         }
         chunks.unpin(pin);
       }
+    }
+  }
+
+  /** Loads a chunk from the tier below the pool, and pins it; null where it is not there. */
+  private Pin takeFromTier(ChunkKey key, ReadContext context) {
+    long bytes = chunks.fault() == null ? chunks.tier.find(key) : 0;
+    if (bytes == 0) {
+      return null;
+    }
+    try (ChunkLoad load = chunks.begin(key, bytes, context)) {
+      if (load.hasRoom()) {
+        return load.publishFromTier();
+      }
+      if (load.others() != null) {
+        load.others().await(chunks.loadTimeoutMillis, TimeUnit.MILLISECONDS);
+      }
+      return chunks.pin(key);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return null;
     }
   }
 
@@ -94,7 +122,7 @@ public final class VectorChunks {
    * @param encodedBytes length of the encoded chunk
    */
   public void recordAsk(ChunkKey key, PinnedVector held, long encodedBytes, ReadContext context) {
-    chunks.recordAsk(key, held.bytes(), encodedBytes, true, context.admission());
+    chunks.recordAsk(key, held.bytes(), encodedBytes, held.wasHeld(), context.admission());
   }
 
   /**
@@ -112,6 +140,11 @@ public final class VectorChunks {
   /** Remembers that a reader cannot make this vector chunk, now or later. */
   public void refuse(ChunkKey vector) {
     refused.put(vector, Boolean.TRUE);
+  }
+
+  /** Whether the pool, or the tier below it, holds a chunk. */
+  public boolean isHeldInTiers(ChunkKey key) {
+    return chunks.isHeld(key) || chunks.fault() == null && chunks.tier.find(key) != 0;
   }
 
   /** Whether the pool holds a chunk, in the representation that its key says. */

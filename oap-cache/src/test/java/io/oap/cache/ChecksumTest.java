@@ -36,7 +36,7 @@ class ChecksumTest {
   void loadedChunk_isRight_untilAByteChanges() throws IOException {
     ChunkRequest a = file.chunk(0, 4, 1000);
     ChunkRequest b = file.chunk(1, 5000, 1);
-    new ChunkCache(pool, 10_000, id -> null, null)
+    new ChunkCache(pool, 10_000, id -> null, null, LowerTier.NONE)
         .get(List.of(a, b), file, new ReadContext(new CacheCounters()))
         .close();
     assertTrue(isRight(a.key()) && isRight(b.key()));

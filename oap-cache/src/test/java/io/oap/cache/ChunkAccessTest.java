@@ -22,7 +22,7 @@ class ChunkAccessTest {
     ChunkRequest a = file.chunk(0, 4, 1000);
     ChunkRequest b = file.chunk(1, 9000, 500);
     ColumnPool pool = RestingPool.open(1 << 16);
-    ChunkCache cache = new ChunkCache(pool, 10_000, id -> null, null);
+    ChunkCache cache = new ChunkCache(pool, 10_000, id -> null, null, LowerTier.NONE);
     Path recorded = folder.resolve("chunks.jfr");
     try (Recording recording = new Recording()) {
       recording.start();

@@ -38,7 +38,7 @@ class ChunkCacheErrorTest {
   /** While it is set, whoever wants to know a file or whether a chunk is pinned gets the error. */
   private boolean isFailing;
 
-  private final ChunkCache cache = new ChunkCache(pool, 10_000, this::file, null);
+  private final ChunkCache cache = new ChunkCache(pool, 10_000, this::file, null, LowerTier.NONE);
   private final ReadContext reader = new ReadContext(new CacheCounters());
   private final ReadContext keeping =
       new ReadContext(

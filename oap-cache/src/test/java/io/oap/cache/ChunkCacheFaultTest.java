@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 /** Files that cannot be read fail the reader and leave nothing behind; pools that fail do not. */
 class ChunkCacheFaultTest {
   private final ColumnPool pool = RestingPool.open(1 << 20);
-  private final ChunkCache cache = new ChunkCache(pool, 10_000, id -> null, null);
+  private final ChunkCache cache = new ChunkCache(pool, 10_000, id -> null, null, LowerTier.NONE);
   private final SyntheticFile file = new SyntheticFile(1);
   private final CacheCounters counters = new CacheCounters();
 

@@ -105,7 +105,7 @@ class ChunkCacheModelTest {
     for (String policy : List.of("s3fifo", "generations", "lru")) {
       PoolOptions options = PoolOptions.anonymous(Math.max(bytes / 3, 1 << 16));
       ColumnPool pool = ColumnPool.open(options.withPolicy(policy).withShards(1));
-      ChunkCache cache = new ChunkCache(pool, 40_000, id -> null, null);
+      ChunkCache cache = new ChunkCache(pool, 40_000, id -> null, null, LowerTier.NONE);
       ExecutorService threads = Executors.newFixedThreadPool(THREADS);
       List<Future<CacheCounters>> results = new ArrayList<>();
       for (int t = 0; t < THREADS; t++) {

@@ -24,7 +24,7 @@ class ChunkCacheTest {
   private static final int CAPACITY = 1 << 16;
 
   private final ColumnPool pool = RestingPool.open(CAPACITY);
-  private final ChunkCache cache = new ChunkCache(pool, 10_000, id -> null, null);
+  private final ChunkCache cache = new ChunkCache(pool, 10_000, id -> null, null, LowerTier.NONE);
   private final SyntheticFile file = new SyntheticFile(1);
   private final CacheCounters counters = new CacheCounters();
 

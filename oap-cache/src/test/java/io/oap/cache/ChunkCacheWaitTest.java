@@ -100,7 +100,7 @@ class ChunkCacheWaitTest {
 
   @Test
   void manyReadersOfTheSameChunks_loadThemOnce() throws Exception {
-    ChunkCache cache = new ChunkCache(pool, LONG_MILLIS, id -> null, null);
+    ChunkCache cache = new ChunkCache(pool, LONG_MILLIS, id -> null, null, LowerTier.NONE);
     Reader loader = new Reader(cache, slow, a, b);
     loading.await();
     SyntheticFile untouched = new SyntheticFile(1);
@@ -124,7 +124,7 @@ class ChunkCacheWaitTest {
 
   @Test
   void waiter_firstLoadsWhatOnlyItWants() throws Exception {
-    ChunkCache cache = new ChunkCache(pool, LONG_MILLIS, id -> null, null);
+    ChunkCache cache = new ChunkCache(pool, LONG_MILLIS, id -> null, null, LowerTier.NONE);
     Reader loader = new Reader(cache, slow, a);
     loading.await();
     SyntheticFile fast = new SyntheticFile(1);
@@ -140,7 +140,7 @@ class ChunkCacheWaitTest {
 
   @Test
   void waiterWhoseLoaderFails_readsItself() throws Exception {
-    ChunkCache cache = new ChunkCache(pool, LONG_MILLIS, id -> null, null);
+    ChunkCache cache = new ChunkCache(pool, LONG_MILLIS, id -> null, null, LowerTier.NONE);
     IOException failure = new IOException("disk");
     SyntheticFile failing =
         new SyntheticFile(
@@ -164,7 +164,7 @@ class ChunkCacheWaitTest {
 
   @Test
   void waiterWhoseTimeRunsOut_readsItself_andTheLoadGoesOn() throws Exception {
-    ChunkCache cache = new ChunkCache(pool, 1, id -> null, null);
+    ChunkCache cache = new ChunkCache(pool, 1, id -> null, null, LowerTier.NONE);
     Reader loader = new Reader(cache, slow, a, b);
     loading.await();
     SyntheticFile fast = new SyntheticFile(1);
@@ -179,7 +179,7 @@ class ChunkCacheWaitTest {
 
   @Test
   void loaderKilledWhileReading_leavesNothing_andItsWaiterReadsItself() throws Exception {
-    ChunkCache cache = new ChunkCache(pool, LONG_MILLIS, id -> null, null);
+    ChunkCache cache = new ChunkCache(pool, LONG_MILLIS, id -> null, null, LowerTier.NONE);
     Reader loader = new Reader(cache, slow, a, b);
     loading.await();
     SyntheticFile fast = new SyntheticFile(1);
@@ -191,14 +191,14 @@ class ChunkCacheWaitTest {
     assertEquals(List.of(0L, 0L, 1L), waiter.counted());
     assertEquals(0, pool.stats().chunks());
     // The next one loads, without waiting for anybody.
-    Reader next = new Reader(new ChunkCache(pool, 0, id -> null, null), fast, a, b);
+    Reader next = new Reader(new ChunkCache(pool, 0, id -> null, null, LowerTier.NONE), fast, a, b);
     next.join();
     assertEquals(List.of(0L, 2L, 0L), next.counted());
   }
 
   @Test
   void waiterKilledWhileWaiting_keepsNoPin() throws Exception {
-    ChunkCache cache = new ChunkCache(pool, LONG_MILLIS, id -> null, null);
+    ChunkCache cache = new ChunkCache(pool, LONG_MILLIS, id -> null, null, LowerTier.NONE);
     new Reader(cache, new SyntheticFile(1), b).join();
     Reader loader = new Reader(cache, slow, a);
     loading.await();
@@ -215,7 +215,7 @@ class ChunkCacheWaitTest {
 
   @Test
   void chunkDroppedWhileLoading_reachesItsLoaderOnly() throws Exception {
-    ChunkCache cache = new ChunkCache(pool, LONG_MILLIS, id -> null, null);
+    ChunkCache cache = new ChunkCache(pool, LONG_MILLIS, id -> null, null, LowerTier.NONE);
     Reader loader = new Reader(cache, slow, a);
     loading.await();
     SyntheticFile fast = new SyntheticFile(1);

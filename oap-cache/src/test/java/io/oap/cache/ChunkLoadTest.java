@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 /** A load ends once, publishes what has room only, and leaves nothing behind. */
 class ChunkLoadTest {
   private final ColumnPool pool = RestingPool.open(1 << 20);
-  private final ChunkCache cache = new ChunkCache(pool, 10_000, id -> null, null);
+  private final ChunkCache cache = new ChunkCache(pool, 10_000, id -> null, null, LowerTier.NONE);
   private final ReadContext context = new ReadContext(new CacheCounters());
   private final ChunkKey key = new SyntheticFile(1).chunk(0, 0, 1).key();
 

@@ -26,7 +26,7 @@ class MissCauseTest {
 
   private final ColumnPool pool = RestingPool.open(CAPACITY);
   private final Map<FileId, KnownFile> files = new HashMap<>();
-  private final ChunkCache cache = new ChunkCache(pool, 10_000, files::get, null);
+  private final ChunkCache cache = new ChunkCache(pool, 10_000, files::get, null, LowerTier.NONE);
   private final SyntheticFile bytes = new SyntheticFile(1);
 
   @AfterEach

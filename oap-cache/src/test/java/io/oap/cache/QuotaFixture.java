@@ -28,7 +28,7 @@ abstract class QuotaFixture {
 
   final ColumnPool pool = RestingPool.open(CAPACITY);
   final Map<FileId, KnownFile> known = new HashMap<>();
-  final ChunkCache cache = new ChunkCache(pool, 10_000, known::get, null);
+  final ChunkCache cache = new ChunkCache(pool, 10_000, known::get, null, LowerTier.NONE);
   final CacheCounters counters = new CacheCounters();
   long version;
 

@@ -33,7 +33,7 @@ class TablePinsTest {
 
   private final ColumnPool pool = RestingPool.open(CAPACITY);
   private final Map<FileId, KnownFile> files = new HashMap<>();
-  private final ChunkCache cache = new ChunkCache(pool, 10_000, files::get, null);
+  private final ChunkCache cache = new ChunkCache(pool, 10_000, files::get, null, LowerTier.NONE);
   private final TablePins kept = cache.kept;
   private final SyntheticFile file = new SyntheticFile(7);
   private final CacheCounters counters = new CacheCounters();

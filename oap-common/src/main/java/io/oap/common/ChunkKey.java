@@ -25,6 +25,11 @@ public record ChunkKey(FileId file, int rowGroup, int column, long representatio
     }
   }
 
+  /** Row group and column in one number: the row group in the upper half. */
+  public long groupAndColumn() {
+    return (long) rowGroup << 32 | column;
+  }
+
   /** What kind of entry this is. */
   public EntryKind kind() {
     return EntryKind.of(representation);

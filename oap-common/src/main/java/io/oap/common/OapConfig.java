@@ -238,6 +238,22 @@ public final class OapConfig {
           "With spark.oap.pool.reopen: a pool that no executor has used for so long is removed by "
               + "the next executor that opens one on its path.");
 
+  public static final ConfigEntry<PoolTiers> POOL_TIERS =
+      new ConfigEntry<>(
+          "spark.oap.pool.tiers",
+          "list of tiers",
+          "",
+          PoolTiers.ALLOWED,
+          Scope.STATIC,
+          "0.1.0",
+          "What the pool consists of: memory (dram, its size, in place of spark.oap.pool.size), and "
+              + "a file in a folder on a local disk, NVMe above all. What leaves memory and is "
+              + "asked for again and again goes to the file, and comes back from there rather than "
+              + "from the table's storage. The file has no name and goes with the executor. Each "
+              + "executor of a host has its own. Without dram the first tier is what the other keys "
+              + "of the pool say.",
+          PoolTiers::parse);
+
   public static final ConfigEntry<String> POOL_POLICY =
       choice(
           "spark.oap.pool.policy",
@@ -273,6 +289,7 @@ public final class OapConfig {
           POOL_ERASE,
           POOL_REOPEN,
           POOL_REOPEN_WITHIN,
+          POOL_TIERS,
           POOL_POLICY);
 
   private OapConfig() {}

@@ -121,6 +121,34 @@ class OapConfigTest {
   }
 
   @Test
+  void tiers_memoryAndAFolder_arePartedByTheLastColon() {
+    assertEquals(
+        new PoolTiers(8L << 30, "/mnt/nvme", 400L << 30),
+        get(OapConfig.POOL_TIERS, " dram:8g, file:/mnt/nvme:400g "));
+    assertEquals(new PoolTiers(0, "/a:b", 64L << 20), get(OapConfig.POOL_TIERS, "file:/a:b:64m"));
+    assertEquals(new PoolTiers(0, "", 0), get(OapConfig.POOL_TIERS, ""));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "dram:8g",
+        "file:64m",
+        "file::64m",
+        "file:/mnt/nvme",
+        "file:/mnt/nvme:",
+        "file:/mnt/nvme:67108863",
+        "file:/mnt/nvme:1g, dram:1g",
+        "dram:1g, file:/mnt/nvme:1g, file:/mnt/other:1g",
+        "dram:1k, file:/mnt/nvme:1g",
+        "dram:1g,",
+        "node:1:1g, file:/mnt/nvme:1g"
+      })
+  void tiers_anythingElse_isRefused(String text) {
+    assertRefused(OapConfig.POOL_TIERS, text);
+  }
+
+  @Test
   void formats_someOfTheWords_areListed() {
     assertEquals(List.of("iceberg"), get(OapConfig.CACHE_FORMATS, " ICEBERG,"));
     assertEquals(List.of(), get(OapConfig.CACHE_FORMATS, ""));

@@ -54,7 +54,7 @@ public final class CapacityModel implements AutoCloseable {
         model,
         key.file().high(),
         key.file().low(),
-        ColumnPool.groupAndColumn(key),
+        key.groupAndColumn(),
         bytes,
         weight,
         wasHeld,
@@ -67,14 +67,14 @@ public final class CapacityModel implements AutoCloseable {
    */
   public void put(ChunkKey key, long bytes) {
     FileId file = key.file();
-    NativeCapacityModel.put(model, file.high(), file.low(), ColumnPool.groupAndColumn(key), bytes);
+    NativeCapacityModel.put(model, file.high(), file.low(), key.groupAndColumn(), bytes);
     Reference.reachabilityFence(this);
   }
 
   /** A chunk has been dropped. */
   public void drop(ChunkKey key) {
     FileId file = key.file();
-    NativeCapacityModel.drop(model, file.high(), file.low(), ColumnPool.groupAndColumn(key));
+    NativeCapacityModel.drop(model, file.high(), file.low(), key.groupAndColumn());
     Reference.reachabilityFence(this);
   }
 

@@ -128,7 +128,7 @@ public final class ColumnPool implements AutoCloseable {
             pool,
             key.file().high(),
             key.file().low(),
-            groupAndColumn(key),
+            key.groupAndColumn(),
             key.representation(),
             bytes,
             admission == Admission.EVICTING,
@@ -163,12 +163,17 @@ public final class ColumnPool implements AutoCloseable {
             pool,
             key.file().high(),
             key.file().low(),
-            groupAndColumn(key),
+            key.groupAndColumn(),
             key.representation(),
             isUse,
             memory.address);
     Reference.reachabilityFence(this);
     return result == 0 ? Pin.of(this, memory) : null;
+  }
+
+  /** The native pool, for what is built on it elsewhere; good while this is reachable. */
+  public long address() {
+    return pool;
   }
 
   /** Whether a chunk is published. Does not count as a use. */
@@ -177,7 +182,7 @@ public final class ColumnPool implements AutoCloseable {
     boolean held =
         !closed
             && NativePool.isHeld(
-                pool, file.high(), file.low(), groupAndColumn(key), key.representation());
+                pool, file.high(), file.low(), key.groupAndColumn(), key.representation());
     Reference.reachabilityFence(this);
     return held;
   }
@@ -193,7 +198,7 @@ public final class ColumnPool implements AutoCloseable {
     boolean dropped =
         !closed
             && NativePool.drop(
-                    pool, file.high(), file.low(), groupAndColumn(key), key.representation())
+                    pool, file.high(), file.low(), key.groupAndColumn(), key.representation())
                 == 0;
     Reference.reachabilityFence(this);
     return dropped;
@@ -339,9 +344,5 @@ public final class ColumnPool implements AutoCloseable {
     if (result != 0) {
       throw PoolException.defect(what, -result);
     }
-  }
-
-  static long groupAndColumn(ChunkKey key) {
-    return (long) key.rowGroup() << 32 | key.column();
   }
 }

@@ -23,7 +23,7 @@ public final class PoolException extends RuntimeException {
   }
 
   /** Puts an error number of the system into words, in brackets, for the end of a message. */
-  static String reason(int error) {
+  public static String reason(int error) {
     return " (" + NativePool.errorText(error) + ", errno " + error + ")";
   }
 

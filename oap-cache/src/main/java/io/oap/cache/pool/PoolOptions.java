@@ -169,10 +169,21 @@ public record PoolOptions(
               + (medium.isOnPaths() ? " needs " : " does not go with ")
               + OapConfig.POOL_PATH.key());
     }
+    long memory = OapConfig.POOL_TIERS.get(lookup).memoryBytes();
+    if (memory > 0 && medium != Medium.DRAM) {
+      throw new IllegalArgumentException(
+          OapConfig.POOL_TIERS.key()
+              + ": dram does not go with "
+              + OapConfig.POOL_MEDIUM.key()
+              + "="
+              + mediumName
+              + "; leave dram out, and set "
+              + OapConfig.POOL_SIZE.key());
+    }
     String nodes = medium == Medium.NODE ? OapConfig.POOL_NODES.get(lookup) : "";
     boolean interleaved = nodes.startsWith(INTERLEAVE);
     return new PoolOptions(
-        OapConfig.POOL_SIZE.get(lookup),
+        memory > 0 ? memory : OapConfig.POOL_SIZE.get(lookup),
         medium,
         paths,
         nodeBits(interleaved ? nodes.substring(INTERLEAVE.length()) : nodes),

@@ -18,7 +18,7 @@ public record PoolOrigin(
     boolean isReopened, long chunks, long bytes, long refused, String unusable, Path home) {
 
   /** File names are bytes, in this charset. */
-  static Charset fileNames() {
+  public static Charset fileNames() {
     return Charset.forName(System.getProperty("sun.jnu.encoding", "UTF-8"));
   }
 

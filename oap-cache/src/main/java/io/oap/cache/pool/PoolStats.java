@@ -26,6 +26,7 @@ import java.io.Serializable;
  * @param lostWrites how often a disk lost what was written to a pool in files; from the first time
  *     on the pool takes no chunks
  * @param damaged chunks of a former process whose bytes were wrong at their first pin
+ * @param tier of the file tier below it
  */
 public record PoolStats(
     long capacityBytes,
@@ -46,7 +47,8 @@ public record PoolStats(
     long refusedTooLarge,
     long metadataBytes,
     long lostWrites,
-    long damaged)
+    long damaged,
+    Tier tier)
     implements Serializable {
 
   /** How many figures there are; their order is that of oap_stats in native/. */
@@ -55,6 +57,68 @@ public record PoolStats(
   static PoolStats of(long[] f) {
     return new PoolStats(
         f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9], f[10], f[11], f[12], f[13],
-        f[14], f[15], f[16], f[17], f[18]);
+        f[14], f[15], f[16], f[17], f[18], Tier.NONE);
+  }
+
+  /** These figures, with those of a tier. */
+  public PoolStats with(Tier other) {
+    return new PoolStats(
+        capacityBytes,
+        usedBytes,
+        pinnedBytes,
+        pinnedChunks,
+        chunks,
+        hits,
+        misses,
+        publishes,
+        abandons,
+        evictions,
+        evictedBytes,
+        drops,
+        refusedPresent,
+        refusedLoading,
+        refusedNoRoom,
+        refusedTooLarge,
+        metadataBytes,
+        lostWrites,
+        damaged,
+        other);
+  }
+
+  /**
+   * Figures of a file tier since it was opened.
+   *
+   * @param capacityBytes bytes of its file; 0: there is none
+   * @param heldBytes bytes of the chunks that it holds
+   * @param chunks how many those are
+   * @param hits chunks read from it
+   * @param bytesRead their bytes
+   * @param bytesWritten bytes written to the disk, what fills up blocks and what is written again
+   *     included
+   * @param errors reads and writes that failed, chunks that were not what was written
+   * @param evictedSegments segments of 64 MiB that were written over
+   * @param isOff 1 when it is not used any more, after many errors; else 0
+   */
+  public record Tier(
+      long capacityBytes,
+      long heldBytes,
+      long chunks,
+      long hits,
+      long bytesRead,
+      long bytesWritten,
+      long errors,
+      long evictedSegments,
+      long isOff)
+      implements Serializable {
+
+    /** How many figures there are; their order is that of oap_tier_stats in native/. */
+    public static final int COUNT = 9;
+
+    static final Tier NONE = of(new long[COUNT]);
+
+    /** Figures in their order. */
+    public static Tier of(long[] f) {
+      return new Tier(f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8]);
+    }
   }
 }

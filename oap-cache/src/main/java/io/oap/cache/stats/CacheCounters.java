@@ -4,10 +4,10 @@ package io.oap.cache.stats;
  * What one reader took from the cache and from files, by {@link Figure}. Not thread-safe: a reader
  * belongs to one task thread.
  *
- * <p>Each chunk a reader asks for moves exactly one of {@link Figure#HITS} (it was in the pool, or
- * another task had just put it there), {@link Figure#MISSES} (this reader loaded it) and {@link
- * Figure#BYPASSES} (read from the file without entering the pool), and of the last two the figure
- * of its {@link MissCause}.
+ * <p>Each chunk a reader asks for moves exactly one of {@link Figure#HITS} (it was in the pool or
+ * the tier below it, or another task had just put it there), {@link Figure#MISSES} (this reader
+ * loaded it) and {@link Figure#BYPASSES} (read from the file without entering the pool), and of the
+ * last two the figure of its {@link MissCause}.
  */
 public final class CacheCounters {
   private final long[] counted = new long[Figure.values().length];

@@ -5,6 +5,7 @@ import static io.oap.cache.stats.Figure.Unit.COUNT;
 import static io.oap.cache.stats.Figure.Unit.NANOS;
 
 import io.oap.cache.pool.PoolStats;
+import io.oap.cache.pool.PoolStats.Tier;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
@@ -30,8 +31,23 @@ public enum Figure {
       PoolStats::pinnedBytes),
   CHUNKS(COUNT, false, "Chunks", "column chunks held", PoolStats::chunks),
   EVICTIONS(COUNT, true, "Evictions", "chunks that had to leave the pool", PoolStats::evictions),
+  TIER_CAPACITY_BYTES(BYTES, false, "capacity of the file tier", Tier::capacityBytes),
+  TIER_HELD_BYTES(BYTES, false, "bytes of chunks that the file tier holds", Tier::heldBytes),
+  TIER_BYTES_WRITTEN(BYTES, true, "bytes written to the disk of the file tier", Tier::bytesWritten),
+  TIER_ERRORS(
+      COUNT,
+      true,
+      "reads and writes of the file tier that failed, and chunks damaged there",
+      Tier::errors),
+  TIER_EVICTED_SEGMENTS(
+      COUNT, true, "segments of 64 MiB of the file tier written over", Tier::evictedSegments),
 
-  HITS(COUNT, "chunksHit", "column chunks hit", "Hits", "column chunks found in the pool"),
+  HITS(
+      COUNT,
+      "chunksHit",
+      "column chunks hit",
+      "Hits",
+      "column chunks found in the pool or in the tier below it"),
   MISSES(
       COUNT,
       "chunksMissed",
@@ -45,6 +61,13 @@ public enum Figure {
       "Bypasses",
       "column chunks read around the pool"),
   BYTES_FROM_POOL(BYTES, null, "bytes from the pool", "From Pool", "bytes taken from the pool"),
+  HITS_FROM_TIER("chunks from the file tier", "of the hits: chunks that the file tier gave"),
+  BYTES_FROM_TIER(
+      BYTES,
+      null,
+      "bytes from the file tier",
+      "From Tier",
+      "bytes of chunks that the file tier gave"),
   BYTES_FROM_FILE(
       BYTES, null, "bytes from files", "From Files", "bytes read from files, footers included"),
   LOAD_NANOS(
@@ -127,6 +150,10 @@ public enum Figure {
 
   Figure(Unit unit, boolean isCounter, String title, String meaning, ToLongFunction<PoolStats> of) {
     this(unit, isCounter, null, null, title, meaning, of);
+  }
+
+  Figure(Unit unit, boolean isCounter, String meaning, ToLongFunction<Tier> of) {
+    this(unit, isCounter, null, meaning, stats -> of.applyAsLong(stats.tier()));
   }
 
   Figure(Unit unit, String metric, String label, String title, String meaning) {

@@ -72,7 +72,7 @@ private[spark] final class TaskReadContext(
   /**
    * Whether a chunk is to become a vector chunk when it is decoded, where [[usesVectors]].
    *
-   * @param isHeld whether the pool holds the encoded chunk
+   * @param isHeld whether the pool, or the tier below it, holds the encoded chunk
    */
   def promotes(vector: ChunkKey, isHeld: Boolean): Boolean =
     (settings.representation == Representation.Vector || isHeld) &&

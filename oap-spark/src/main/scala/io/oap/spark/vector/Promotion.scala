@@ -16,7 +16,7 @@ import io.oap.common.ChunkKey
  *
  * @param column its place in the batches that Spark's reader gives
  * @param encodedBytes length of the encoded chunk
- * @param isHeld whether the encoded chunk lies in the pool
+ * @param isHeld whether the encoded chunk lies in the pool or in the tier below it
  */
 private[spark] final case class PromotedChunk(
     column: Int,
@@ -50,7 +50,7 @@ private[spark] final class Promotion(
   /** Whether there is nothing to make. */
   def isEmpty: Boolean = chunks.isEmpty
 
-  /** Whether the encoded chunks of all that is to be made lie in the pool. */
+  /** Whether the encoded chunks of all that is to be made lie in the pool or in the tier below it. */
   def isOfHeldChunks: Boolean = !isEmpty && chunks.forall(_.isHeld)
 
   /**
