@@ -5,7 +5,6 @@ import static io.oap.cache.stats.Figure.Unit.COUNT;
 import static io.oap.cache.stats.Figure.Unit.NANOS;
 
 import io.oap.cache.pool.PoolStats;
-import io.oap.cache.pool.PoolStats.Tier;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
@@ -31,16 +30,32 @@ public enum Figure {
       PoolStats::pinnedBytes),
   CHUNKS(COUNT, false, "Chunks", "column chunks held", PoolStats::chunks),
   EVICTIONS(COUNT, true, "Evictions", "chunks that had to leave the pool", PoolStats::evictions),
-  TIER_CAPACITY_BYTES(BYTES, false, "capacity of the file tier", Tier::capacityBytes),
-  TIER_HELD_BYTES(BYTES, false, "bytes of chunks that the file tier holds", Tier::heldBytes),
-  TIER_BYTES_WRITTEN(BYTES, true, "bytes written to the disk of the file tier", Tier::bytesWritten),
+  TIER_CAPACITY_BYTES(
+      BYTES, false, null, "capacity of the file tier", stats -> stats.tier().capacityBytes()),
+  TIER_HELD_BYTES(
+      BYTES,
+      false,
+      "In Tier",
+      "bytes of chunks that the file tier holds",
+      stats -> stats.tier().heldBytes()),
+  TIER_BYTES_WRITTEN(
+      BYTES,
+      true,
+      "To Tier",
+      "bytes written to the disk of the file tier",
+      stats -> stats.tier().bytesWritten()),
   TIER_ERRORS(
       COUNT,
       true,
+      null,
       "reads and writes of the file tier that failed, and chunks damaged there",
-      Tier::errors),
+      stats -> stats.tier().errors()),
   TIER_EVICTED_SEGMENTS(
-      COUNT, true, "segments of 64 MiB of the file tier written over", Tier::evictedSegments),
+      COUNT,
+      true,
+      null,
+      "segments of 64 MiB of the file tier written over",
+      stats -> stats.tier().evictedSegments()),
 
   HITS(
       COUNT,
@@ -150,10 +165,6 @@ public enum Figure {
 
   Figure(Unit unit, boolean isCounter, String title, String meaning, ToLongFunction<PoolStats> of) {
     this(unit, isCounter, null, null, title, meaning, of);
-  }
-
-  Figure(Unit unit, boolean isCounter, String meaning, ToLongFunction<Tier> of) {
-    this(unit, isCounter, null, meaning, stats -> of.applyAsLong(stats.tier()));
   }
 
   Figure(Unit unit, String metric, String label, String title, String meaning) {

@@ -36,10 +36,11 @@ private object StatusTables {
           <td title={Option(status.report.why).getOrElse("")}>{state(status)}{why(status)}</td>
       ),
       text[ExecutorStatus]("Medium", "Where the pool lies")(pool(_).fold("")(_.medium))
-    ) ++ Figure.OF_POOL.asScala.map(ofPool) ++ readers[ExecutorStatus](_.report.readers) ++ Seq(
-      optional[ExecutorStatus]("Load Rate", "Read from files in a second that one task spent so")(
-        status => Option(status.report.readers.loadRate).map(_.doubleValue))(rate)
-    )
+    ) ++ Figure.OF_POOL.asScala.filter(_.title != null).map(ofPool) ++
+      readers[ExecutorStatus](_.report.readers) ++ Seq(
+        optional[ExecutorStatus]("Load Rate", "Read from files in a second that one task spent so")(
+          status => Option(status.report.readers.loadRate).map(_.doubleValue))(rate)
+      )
   )
 
   val advice = new StatusTable[Advice](
