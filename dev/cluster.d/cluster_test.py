@@ -55,6 +55,7 @@ class Options(unittest.TestCase):
             ("residency --pool-share 0", "argument --pool-share: '0'"),
             ("retire worker1 --seconds x", "argument --seconds: 'x'"),
             ("loss --minutes 3", "unrecognized arguments: --minutes 3"),
+            ("elastic --minutes 1", "argument --minutes: '1'"),
             ("failures --rounds 3", "unrecognized arguments: --rounds 3"),
             ("random --queries q52", "argument --queries: 'q52'"),
             ("random --data there", "unrecognized arguments: --data there"),

@@ -20,7 +20,9 @@ PLACEMENTS = {
 SAME_PLACEMENT = {"both": "auto"}
 
 # Pools by default, as a share of what the queries need.
-SHARES = {"residency": 0.35, "loss": 0.35, "decommission": 0.6, "waiting": 1.1}
+SHARES = {"residency": 0.35, "loss": 0.35, "decommission": 0.6, "elastic": 0.35, "waiting": 1.1}
+
+ROUNDS = {"queries": 3, "residency": 4, "loss": 6, "decommission": 6, "elastic": 2, "waiting": 10}
 
 # They kill, pause or keep busy one executor, and find it by its host.
 ONE_BY_HOST = ("loss", "decommission", "waiting", "failures", "random")
@@ -33,6 +35,7 @@ COMMANDS = {
     "residency": "with pools that hold all only between them: does placement make them do so?",
     "loss": "kill -9 of an executor in the middle of a query: what is read again?",
     "decommission": "an executor is told to leave in 5 s, in the middle of a query: what is read again?",
+    "elastic": "dynamic allocation under load that comes and goes: what do pools save that outlive executors?",
     "waiting": "is a query slower with placement than without, also while an executor is busy?",
     "failures": "queries while executors are killed, added and paused and files written again",
     "random": "random SQL while an executor is killed every 20 s and one paused now and then",
@@ -57,9 +60,12 @@ def _add_options(parser, name):
         add("--pool-share", type=_share, metavar="X",
             help="instead: this share of the bytes that the queries need, which are measured first"
             + (f" (default {SHARES[name]})" if name in SHARES else ""))
-        rounds = {"queries": 3, "residency": 4, "loss": 6, "decommission": 6, "waiting": 10}[name]
-        add("--rounds", type=number(2, 1000), default=rounds, metavar="N",
-            help=f"rounds of all queries (default {rounds})")
+        each = " in each minute" if name == "elastic" else ""
+        add("--rounds", type=number(1 if each else 2, 1000), default=ROUNDS[name], metavar="N",
+            help=f"rounds of all queries{each} (default {ROUNDS[name]})")
+    if name in ("loss", "decommission"):
+        add("--losses", type=number(1, 1000), default=1, metavar="N",
+            help="how many executors, one after the other (default 1)")
     if name in PLACEMENTS:
         kind = _placements(PLACEMENTS[name])
         alone = "; spark is Spark alone" if "spark" in PLACEMENTS[name] else ""
@@ -67,8 +73,11 @@ def _add_options(parser, name):
             help=f"of {', '.join(PLACEMENTS[name])} (default all{alone})")
     if name == "queries":
         add("--locality-wait", default="3s", metavar="TIME", help="spark.locality.wait (default 3s)")
-    if name == "failures":
-        add("--minutes", type=number(1, 100000), default=5, metavar="N", help="how long (default 5)")
+    if name in ("elastic", "failures"):
+        # Of the first minute, when all is read once, elastic says nothing.
+        least, minutes, each = (2, 15, ", each way") if name == "elastic" else (1, 5, "")
+        add("--minutes", type=number(least, 100000), default=minutes, metavar="N",
+            help=f"how long{each} (default {minutes})")
     if name == "random":
         add("--queries", type=number(1, 1000000), default=1000, metavar="N", dest="random_queries",
             help="how many, each of which runs three times (default 1000)")
@@ -146,6 +155,7 @@ def job_options(asked, cluster, root):
         "storage": asked.storage,
         "store": store["url"] if store else "",
         "rounds": getattr(asked, "rounds", 0),
+        "losses": getattr(asked, "losses", 0),
         "placements": getattr(asked, "placement", ["off", "auto"]),
         "pool": pool or "",
         "poolShare": share or 0.0,

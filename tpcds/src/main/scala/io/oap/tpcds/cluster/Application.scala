@@ -44,6 +44,9 @@ final class Application(options: ClusterOptions, settings: Map[String, String])
   /** Hosts of the executors that are alive now, one for each executor. */
   def hosts: Seq[String] = Application.hosts(context)
 
+  /** Where executors can be reached that are alive now: no two ever have the same. */
+  def addresses: Set[String] = context.getExecutorMemoryStatus.keySet.toSet
+
   /** Whether a stage runs, with at least so many tasks, of which some have ended. */
   def isInTheMiddle(tasks: Int): Boolean = {
     val tracker = context.statusTracker

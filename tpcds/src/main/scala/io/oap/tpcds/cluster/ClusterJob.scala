@@ -16,6 +16,7 @@ object ClusterJob {
   private def measurement(options: ClusterOptions): ClusterMeasurement = options.command match {
     case "queries" | "residency" => new Placements(options)
     case "loss" | "decommission" => new ExecutorLoss(options)
+    case "elastic" => new Elastic(options)
     case "waiting" => new Waiting(options)
     case "failures" => new RandomFailures(options)
     case "random" => new RandomQueriesUnderKills(options)

@@ -12,6 +12,7 @@ import io.oap.tpcds.Json
  * @param storage name of a storage class
  * @param store URL of the file system that the data is to be copied to and read from; empty: none
  * @param rounds how often all queries run
+ * @param losses how many executors are lost, one after the other
  * @param placements values of spark.oap.placement that are compared, and [[io.oap.tpcds.result.Round.SparkAlone]]
  * @param pool capacity of each pool in Spark's notation; empty: it is measured what the queries
  *     need, and each pool gets `poolShare` of that
@@ -31,6 +32,7 @@ final case class ClusterOptions(
     storage: String,
     store: String,
     rounds: Int,
+    losses: Int,
     placements: Seq[String],
     pool: String,
     poolShare: Double,

@@ -7,8 +7,8 @@ import io.oap.tpcds.result.{Bars, QueryRun, Round}
 
 /**
  * One executor is killed in the middle of a query, or told to leave and killed a little later. The
- * query has to be right, only what that executor held may be read again, or with notice a part of
- * that, and its successor may cost the others nothing.
+ * query has to be right, a round may read again only what that executor held, once there is another
+ * one, or with notice a part of that and at once; and its successor may cost the others nothing.
  */
 final class ExecutorLoss(options: ClusterOptions) extends ClusterMeasurement {
   private val control = new Control(options.control)
@@ -19,41 +19,81 @@ final class ExecutorLoss(options: ClusterOptions) extends ClusterMeasurement {
     val settings = measured.settings :+ ("spark.decommission.enabled" -> isAnnounced.toString)
     Application.use(options, settings: _*) { application =>
       say(RoundTable.header)
-      def round(number: Int): Round = {
-        val round = application.round(number, "auto", measured.expected)
-        say(RoundTable.line(round))
-        round
-      }
-      val warm = (1 to options.rounds).map(round).last
-      val before = application.held()
-      val (lost, lostBytes) = before.bytes.maxBy(_._2)
-      val query = warm.queries.maxBy(_.fromPool).query
-      val what = if (isAnnounced) "decommission" else "kill -9"
-      say(s"$what of executor $lost, which holds ${RoundTable.megabytes(lostBytes)}, in $query")
-      val interrupted = lose(application, before.executors(lost).host, query, measured)
-      say(s"$query then read ${RoundTable.megabytes(interrupted.fromFile)} from files")
-      val next = round(options.rounds + 1)
-      Application.waitFor("new executor")(application.hosts.size >= options.executors)
-      val later = Seq(round(options.rounds + 2), round(options.rounds + 3))
-      val after = application.held()
-      say(RoundTable.ofHeld(Seq("before" -> before, "after" -> after)))
-      val differences =
-        Seq(interrupted.difference).filter(_.nonEmpty) ++ (next +: later).flatMap(_.differences)
-      bars.none("rows that differ from Spark alone", differences)
-      bars.atMost(
-        "bytes the next round read more than the one before, in parts of what was lost",
-        (next.fromFile - warm.fromFile).toDouble / lostBytes,
-        if (isAnnounced) Bars.ReadAgainAfterNotice else Bars.ReadAgain
-      )
-      bars.atLeast(
-        "% of bytes from the own pool, best of the two rounds after",
-        100 * later.map(_.share).max,
-        Bars.FromOwnPool)
-      bars.atMost(
-        "bytes that the other executors gave up",
-        after.givenUpSince(before, lost).toDouble,
-        0)
+      val rounds = new Rounds(application, measured, say)
+      for (_ <- 1 to options.rounds) rounds.next()
+      for (_ <- 1 to options.losses) loseOne(rounds, bars)
     }
+  }
+
+  /** The rounds of all queries that an application has run, from the first on. */
+  private final class Rounds(
+      val application: Application,
+      val measured: Measured,
+      val say: String => Unit) {
+    var last = Option.empty[Round]
+
+    def next(): Round = {
+      val number = last.fold(1)(_.number + 1)
+      val round = application.round(number, "auto", measured.expected)
+      say(RoundTable.line(round))
+      last = Some(round)
+      round
+    }
+  }
+
+  private def loseOne(rounds: Rounds, bars: Bars): Unit = {
+    import rounds.{application, measured, say}
+    val warm = rounds.last.get
+    val before = application.held()
+    val (lost, lostBytes) = before.bytes.maxBy(_._2)
+    val query = warm.queries.maxBy(_.fromPool).query
+    val what = if (isAnnounced) "decommission" else "kill -9"
+    say(s"$what of executor $lost, which holds ${RoundTable.megabytes(lostBytes)}, in $query")
+    val known = application.addresses
+    val interrupted = lose(application, before.executors(lost).host, query, measured)
+    say(s"$query then read ${RoundTable.megabytes(interrupted.fromFile)} from files")
+    val meanwhile = if (isAnnounced) Nil else untilReplaced(application, known, measured)
+    for (run <- meanwhile)
+      say(s"before another one was there, ${run.query} read ${RoundTable.megabytes(run.fromFile)}")
+    val next = rounds.next()
+    say(RoundTable.fromFiles(next))
+    Application.waitFor("new executor")(application.hosts.size >= options.executors)
+    val later = Seq(rounds.next(), rounds.next())
+    val after = application.held()
+    say(RoundTable.ofHeld(Seq("before" -> before, "after" -> after)))
+    val differences = (interrupted +: meanwhile).map(_.difference).filter(_.nonEmpty) ++
+      (next +: later).flatMap(_.differences)
+    bars.none("rows that differ from Spark alone", differences)
+    bars.atMost(
+      "bytes the next round read more than the one before, in parts of what was lost",
+      (next.fromFile - warm.fromFile).toDouble / lostBytes,
+      if (isAnnounced) Bars.ReadAgainAfterNotice else Bars.ReadAgain
+    )
+    bars.atLeast(
+      "% of bytes from the own pool, best of the two rounds after",
+      100 * later.map(_.share).max,
+      Bars.FromOwnPool)
+    bars.atMost(
+      "bytes that the other executors gave up",
+      after.givenUpSince(before, lost).toDouble,
+      0)
+  }
+
+  /**
+   * Queries until another executor is there. Spark says how long that takes: until then the others
+   * have no room for what was lost, and each query has to read it again.
+   */
+  private def untilReplaced(
+      application: Application,
+      known: Set[String],
+      measured: Measured): Seq[QueryRun] = {
+    val deadline = 2.minutes.fromNow
+    Iterator
+      .continually(options.queries)
+      .flatten
+      .takeWhile(_ => application.addresses.subsetOf(known) && deadline.hasTimeLeft())
+      .map(query => application.run(query, measured.expected(query), "auto"))
+      .toSeq
   }
 
   /** Runs the query, and has the executors of the host go when tasks of it have ended. */

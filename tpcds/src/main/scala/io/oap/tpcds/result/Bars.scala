@@ -63,6 +63,9 @@ object Bars {
   /** What is read again when it was known 5 s before. */
   val ReadAgainAfterNotice = 0.3
 
+  /** What is read from files where pools outlive executors, over that where they do not. */
+  val FromFilesWhenElastic = 0.5
+
   /** Time with placement over time without. */
   val SlowerWithPlacement = 1.05
 

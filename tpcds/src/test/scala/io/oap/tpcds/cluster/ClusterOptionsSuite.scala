@@ -5,9 +5,10 @@ import org.scalatest.funsuite.AnyFunSuite
 
 /** What dev/cluster tells the job. */
 class ClusterOptionsSuite extends AnyFunSuite {
-  private val json = """{"command": "loss", "data": "/d", "scale": 0.5, "queries": ["q52", "q68"],
-    "storage": "hdd", "store": "", "rounds": 4, "placements": ["spark", "auto"], "pool": "512m",
-    "poolShare": 0.0, "minutes": 0, "randomQueries": 9, "seed": 77, "executors": 3, "cores": 2,
+  private val json =
+    """{"command": "loss", "data": "/d", "scale": 0.5, "queries": ["q52", "q68"],
+    "storage": "hdd", "store": "", "rounds": 4, "losses": 3, "placements": ["spark", "auto"],
+    "pool": "512m", "poolShare": 0.0, "minutes": 0, "randomQueries": 9, "seed": 77, "executors": 3, "cores": 2,
     "control": ["dev/cluster"], "work": "/w"}"""
 
   test("all of it is read") {
@@ -19,6 +20,7 @@ class ClusterOptionsSuite extends AnyFunSuite {
       storage = "hdd",
       store = "",
       rounds = 4,
+      losses = 3,
       placements = Seq("spark", "auto"),
       pool = "512m",
       poolShare = 0,
