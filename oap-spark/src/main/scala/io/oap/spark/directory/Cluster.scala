@@ -64,6 +64,12 @@ private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask:
   /** Why the reports of executors are not read that have another version of the jar. */
   private val refused = TrieMap.empty[String, String]
 
+  private val handOvers = new HandOvers(new HandOvers.Ask {
+    override def apply[A](id: String, request: ExecutorRequest[A], time: FiniteDuration) =
+      send(Seq(id -> request), time).head.value
+  })
+  private val newcomers = new Newcomers(directory, handOvers, peers.contains)
+
   /** Nothing where pools have no say in which executors there are. */
   private var earned = Option.empty[EarnedExecutors]
 
@@ -113,17 +119,12 @@ private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask:
 
   private def leavingExecutors(context: SparkContext): Option[LeavingExecutors] = {
     val handOver = OapConfig.CACHE_HAND_OVER.get(context.getConf.getOption(_).orNull)
-    Option.when(handOver > 0 && SparkInternals.mayDecommission(context.getConf)) {
-      val ask = new LeavingExecutors.Ask {
-        override def apply[A](id: String, request: ExecutorRequest[A], time: FiniteDuration) =
-          send(Seq(id -> request), time).head.value
-      }
+    Option.when(handOver > 0 && SparkInternals.mayDecommission(context.getConf))(
       new LeavingExecutors(
         directory,
+        handOvers,
         SparkInternals.isDecommissioned(context, _),
-        peers.contains,
-        ask)
-    }
+        peers.contains))
   }
 
   private def earnedExecutors(context: SparkContext): Option[EarnedExecutors] = {
@@ -164,7 +165,9 @@ private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask:
       post(status.accept(figures))
       earned.foreach(_.reported(report.executor, figures.figures))
     }
-    ReportReply(report.residency.map(directory.accept), status.pauseMillis)
+    val reply = ReportReply(report.residency.map(directory.accept), status.pauseMillis)
+    if (isNew) newcomers.opened(report.executor)
+    reply
   }
 
   /** Sends a request to an executor, if it can be reached, and does not wait. */

@@ -52,7 +52,8 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
         joined.isLate = executors.values.asScala.exists(_.chunks > 0)
         slots.take(joined)
         changesOfSlots += 1
-        if (runsQueries) losses.joined()
+        // What takes the place of a lost one needs its room for what that one held.
+        joined.isNewcomer = runsQueries && !losses.joined() && joined.isLate
         joined
       }
     )
@@ -70,6 +71,15 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
     val executor = Option(executors.get(id)).filterNot(_.isLeaving)
     executor.foreach(_.isLeaving = true)
     executor.isDefined
+  }
+
+  /**
+   * Whether an executor has joined others that held something, and takes the place of none; once.
+   */
+  def isNewcomer(id: String): Boolean = synchronized {
+    val newcomer = Option(executors.get(id)).filter(_.isNewcomer)
+    newcomer.foreach(_.isNewcomer = false)
+    newcomer.isDefined
   }
 
   /**
@@ -183,19 +193,25 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
     synchronized(Option(files.get(file)).map(at(_, slots, changesOfSlots)))
 
   /**
-   * Calls with the key of each file of which an executor holds something, its content, the number
-   * of the holder, and the owners of slots: under the lock, which others get in between.
+   * Calls with the key of each file, its content, and the owners of slots: under the lock, which
+   * others get in between.
    */
-  private[spark] def foreachFileOf(id: String)(
-      visit: (Long, FileChunks, Int, Int => KnownExecutor) => Unit): Unit = {
+  private[spark] def foreachFile(visit: (Long, FileChunks, Slots) => Unit): Unit = {
     val all = synchronized(files.entrySet.asScala.toArray)
     for (some <- all.grouped(Directory.FilesAtATime)) synchronized {
-      for (executor <- Option(executors.get(id)); file <- some) {
-        val holder = file.getValue.find(executor.slot)
-        if (holder >= 0) visit(file.getKey, file.getValue, holder, slots.owner)
-      }
+      some.foreach(file => visit(file.getKey, file.getValue, slots))
     }
   }
+
+  /** Calls so with each file of which an executor holds something, and the number of the holder. */
+  private[spark] def foreachFileOf(id: String)(
+      visit: (Long, FileChunks, Int, Int => KnownExecutor) => Unit): Unit =
+    foreachFile { (key, file, slots) =>
+      for (executor <- Option(executors.get(id))) {
+        val holder = file.find(executor.slot)
+        if (holder >= 0) visit(key, file, holder, slots.owner)
+      }
+    }
 
   /**
    * Some of the executors of which not all is known here, or not any more: they are to be asked for
@@ -309,32 +325,3 @@ private[spark] object Directory {
   private val SnapshotNanos = 600L * 1000 * 1000 * 1000
   private val SnapshotsAtATime = 10
 }
-
-/**
- * What the Directory knows, in sums.
- *
- * @param executors by ascending id
- * @param files number of files known
- * @param heldBytes encoded bytes of the chunks that one executor or more hold, each once
- * @param heldTwiceBytes encoded bytes of the chunks that more than one executor holds, each once
- * @param estimatedBytes heap the Directory takes, about
- */
-final case class DirectoryTotals(
-    executors: Seq[ExecutorTotals],
-    files: Int,
-    heldBytes: Long,
-    heldTwiceBytes: Long,
-    estimatedBytes: Long)
-
-/**
- * What the Directory knows of an executor, in sums.
- *
- * @param chunks number of chunks it holds of files that are known
- * @param chunkBytes their encoded bytes
- * @param lastReport number of its last report
- */
-final case class ExecutorTotals(
-    executor: LiveExecutor,
-    chunks: Long,
-    chunkBytes: Long,
-    lastReport: Long)

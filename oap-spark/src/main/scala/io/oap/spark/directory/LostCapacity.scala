@@ -14,8 +14,12 @@ final private class LostCapacity(nanoTime: () => Long) {
   def lost(capacityBytes: Long): Unit =
     if (capacityBytes > 0) losses.add(LostCapacity.Loss(capacityBytes, nanoTime()))
 
-  /** An executor has taken the place of the one lost first. */
-  def joined(): Unit = losses.poll(): Unit
+  /** An executor has joined: it takes the place of the one lost first. Returns whether it has one. */
+  def joined(): Boolean = {
+    val isReplacing = bytes > 0
+    losses.poll()
+    isReplacing
+  }
 
   /** Capacity of the pools that are still expected. */
   def bytes: Long = {

@@ -8,6 +8,9 @@ final private[spark] class KnownExecutor(val id: String) {
   var cores = 1
   var isLive = true
   var isLate = false
+
+  /** Whether it is to have a part of what others held when it joined. */
+  var isNewcomer = false
   var isLeaving = false
 
   /** Whether stages of queries may run there. */

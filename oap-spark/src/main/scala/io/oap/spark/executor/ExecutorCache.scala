@@ -72,7 +72,7 @@ object ExecutorCache extends Logging {
     reporter.start()
     // The driver of a local application shows those of all its executors, which is this one.
     if (!SparkInternals.isDriver(environment)) {
-      Departure.prepare(environment)
+      Outgoing.prepare(environment)
       CacheStatus.orWithout("metrics")(
         CacheMetrics.add(environment, ThisExecutor.recentSample))
     }

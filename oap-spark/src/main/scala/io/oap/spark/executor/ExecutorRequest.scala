@@ -95,8 +95,8 @@ private[spark] final case class LeaveFirst(paths: Set[String]) extends ExecutorR
 private[spark] final case class Resize(bytes: Long) extends ExecutorRequest[Resized]
 
 /**
- * The executor is to leave, and has what others do not hold copied by them: parts of it wait for
- * [[NextPart]] from now on. The answer is how many bytes that is.
+ * Others are to copy some of what the executor holds, because it is to leave or they have come late:
+ * parts of it wait for [[NextPart]] from now on. The answer is how many bytes that is.
  *
  * @param receivers ids of other executors
  * @param files `FileIdentity.placementKey` of the file of each row group
@@ -111,7 +111,7 @@ private[spark] final case class HandOver(
     extends ExecutorRequest[Long]
 
 /**
- * Some of the chunks that a leaving executor hands over.
+ * Some of the chunks that an executor hands over.
  *
  * @param to id of the executor that is to have them
  * @param offer where it fetches them
@@ -119,9 +119,9 @@ private[spark] final case class HandOver(
 private[spark] final case class HandedPart(to: String, offer: BlockTransfer.Offer)
 
 /**
- * Asks a leaving executor for the next part, the one that is worth most; nothing when all are out.
+ * Asks for the next part to be handed over, the one that is worth most; nothing when all are out.
  *
- * @param last the part before, if it was taken
+ * @param last the part before, which nobody is going to fetch any more
  * @param refusing who has taken nothing of a part, and gets no more
  */
 private[spark] final case class NextPart(

@@ -62,9 +62,9 @@ private[spark] object ExecutorService {
     case ReleaseRowGroups(files, positions) =>
       release(cache, files.zip(positions).groupMap(_._1)(_._2))
     case LeaveFirst(paths) => leaveFirst(cache, paths)
-    case deal: HandOver => Departure.begin(cache, deal)
-    case NextPart(last, refusing) => Departure.next(last, refusing)
-    case TakePart(part) => Departure.take(cache, part)
+    case deal: HandOver => Outgoing.begin(cache, deal)
+    case NextPart(last, refusing) => Outgoing.next(last, refusing)
+    case TakePart(part) => Outgoing.take(cache, part)
     case Pin(paths, columns) => ExecutorCommands.pin(cache, paths, columns)
     case Unpin(paths, columns) => ExecutorCommands.unpin(cache, paths, columns)
     case Verify(part) => ExecutorCommands.verify(cache, part)

@@ -34,6 +34,17 @@ object Placement {
   private[spark] val MostAlternatives = 2
 
   /**
+   * Says which executor a piece goes to by the hash alone, as if nobody held anything or had
+   * anything to do: its index, by the piece's `Hash64.pieceKey`.
+   */
+  def byHash(executors: Array[LiveExecutor]): Long => Int = {
+    val weights = new PlacementCost(executors, PlacementRules()).weights
+    val rendezvous = new Rendezvous(executors.map(_.id), weights)
+    val tiers = new Array[Int](executors.length)
+    rendezvous.first(_, tiers, null)
+  }
+
+  /**
    * Places the pieces of one scan.
    *
    * @param executors those of the [[DirectoryScan]] that the pieces come from, in the same order

@@ -9,7 +9,7 @@ import io.oap.spark.{CacheControl, ChunkInPool, ExecutorsSuite}
 
 /**
  * Executors that are told to leave, by the signal that a machine sends which is about to go, and
- * one that Spark gives no tasks any more.
+ * one that comes for it, and one that Spark gives no tasks any more.
  */
 class DecommissionSuite extends ExecutorsSuite(DecommissionSuite.Executors) {
   import DecommissionSuite.Executors
@@ -35,6 +35,7 @@ class DecommissionSuite extends ExecutorsSuite(DecommissionSuite.Executors) {
     spark.range(0, 240000, 1, Files)
       .selectExpr("id", "id % 1000 AS k", "concat('name ', id % 77) AS s")
       .write.parquet(path("t"))
+    spark.range(0, 2000, 1, 2).selectExpr("id % 10 AS k").write.parquet(path("u"))
   }
 
   private def query = spark.read.parquet(path("t")).groupBy("s").agg(sum("k"), sum("id"))
@@ -82,6 +83,23 @@ class DecommissionSuite extends ExecutorsSuite(DecommissionSuite.Executors) {
     assert(CacheControl.held(spark).values.count(_.chunks.nonEmpty) === Executors)
   }
 
+  test("one that comes late has its part of what the others hold, before a query asks for it") {
+    val expected = alone(rows(query))
+    eventually(timeout(1.minute))(assert(cluster.directory.executorIds.size === Executors))
+    val late = cluster.directory.executorIds.maxBy(_.toInt)
+    val others = cluster.directory.executorIds - late
+    spark.conf.set("spark.oap.placement", "off")
+    try eventually(timeout(1.minute)) {
+        // It can be asked as soon as it has read anything.
+        spark.read.parquet(path("u")).groupBy("k").count().collect()
+        assert(chunksOf(Seq(late)).intersect(chunksOf(others)).size > missesOf(late).get)
+      }
+    finally spark.conf.unset("spark.oap.placement")
+    // Who hands over may die in the middle.
+    signal(processes()(others.head), "KILL")
+    assert(rows(query) === expected)
+  }
+
   test("an executor that is excluded after failures is not named, and no task waits for it") {
     val expected = alone(rows(query))
     fillAll()
@@ -97,6 +115,11 @@ class DecommissionSuite extends ExecutorsSuite(DecommissionSuite.Executors) {
     assert(rows(query) === expected)
     assert((System.nanoTime() - begun) / 1000000000L < WaitSeconds)
   }
+
+  private def missesOf(executor: String): Option[Long] =
+    spark.sql(
+      s"SELECT misses + bypasses FROM oap.system.executors WHERE executor_id = '$executor'")
+      .collect().headOption.map(_.getLong(0))
 
   private def cluster = Cluster.of(spark.sparkContext)
 

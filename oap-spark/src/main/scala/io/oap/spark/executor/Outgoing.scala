@@ -17,16 +17,19 @@ import io.oap.spark.internals.SparkInternals
 import io.oap.spark.rpc.BlockTransfer
 
 /**
- * What this executor hands to others before it leaves, in parts that fit into its heap: first what
- * is pinned, then what was asked for most. Thread-safe.
- *
- * @param queues for each receiver what it is to get, in this order
+ * What this executor is to hand to others, in parts that fit into its heap: first what is pinned,
+ * then what was asked for most. Thread-safe.
  */
-private final class Departure(cache: ColumnCache, queues: Map[String, mutable.Queue[HeldKey]]) {
+private final class Outgoing(val cache: ColumnCache) {
+
+  /** For each receiver what it is to get, in this order. */
+  private val queues = mutable.HashMap.empty[String, mutable.Queue[HeldKey]]
   private val partsOf = mutable.HashMap.empty[String, Int].withDefaultValue(0)
 
-  /** Bytes that wait to be handed over. */
-  def bytes: Long = synchronized(queues.values.flatten.map(_.bytes).sum)
+  /** Has a receiver get these, in place of what still waits for it. */
+  def deal(receiver: String, chunks: Iterable[HeldKey]): Unit = synchronized {
+    queues(receiver) = mutable.Queue.from(chunks)
+  }
 
   /** Gives a receiver nothing any more. */
   def refuse(receiver: String): Unit = synchronized(queues.get(receiver).foreach(_.clear()))
@@ -46,12 +49,12 @@ private final class Departure(cache: ColumnCache, queues: Map[String, mutable.Qu
   private def nextKeys(): Option[(String, Seq[ChunkKey])] = synchronized {
     val waiting = queues.toSeq.filter(_._2.nonEmpty)
     waiting.maxByOption { case (receiver, queue) =>
-      (Departure.worth(cache, queue.head), -partsOf(receiver), receiver)
+      (Outgoing.worth(cache, queue.head), -partsOf(receiver), receiver)
     }.map { case (receiver, queue) =>
       partsOf(receiver) += 1
       val keys = ArrayBuffer.empty[ChunkKey]
       var bytes = 0L
-      while (queue.nonEmpty && (keys.isEmpty || bytes + queue.head.bytes <= Departure.PartBytes)) {
+      while (queue.nonEmpty && (keys.isEmpty || bytes + queue.head.bytes <= Outgoing.PartBytes)) {
         val chunk = queue.dequeue()
         keys += chunk.key
         bytes += chunk.bytes
@@ -61,7 +64,7 @@ private final class Departure(cache: ColumnCache, queues: Map[String, mutable.Qu
   }
 }
 
-private object Departure extends Logging {
+private object Outgoing extends Logging {
 
   /** Of these, some are in the heaps of both sides at a time. */
   private val PartBytes = 8L << 20
@@ -71,7 +74,7 @@ private object Departure extends Logging {
 
   private val FetchMillis = 5000L
 
-  private val current = new AtomicReference[Departure]()
+  private val current = new AtomicReference[Outgoing]()
 
   /** Sees to it that there is time to hand anything over, should this executor be decommissioned. */
   def prepare(environment: SparkEnv): Unit = {
@@ -91,27 +94,27 @@ private object Departure extends Logging {
     val wanted = deal.files.toSet
     val files = cache.files.where(file => wanted(file.identity.placementKey)).asScala
     val chunks = for {
-      held <- cache.snapshot().chunks.asScala
+      held <- cache.snapshot().chunks.asScala.toSeq
       if isColumnChunk(held.key) && held.bytes <= MostChunkBytes
       file <- files.get(held.key.file)
       receiver <- receivers.get((file.identity.placementKey, held.key.rowGroup))
     } yield receiver -> held
-    val queues = chunks.groupMap(_._1)(_._2).map { case (receiver, some) =>
-      receiver -> mutable.Queue.from(some.sortBy(-worth(cache, _)))
-    }
-    val departure = new Departure(cache, queues)
-    current.set(departure)
-    val bytes = departure.bytes
-    logInfo(s"This executor leaves: $bytes bytes of its column cache are for ${queues.size} others")
+    // Others may be handed what was dealt to them before.
+    val outgoing = current.updateAndGet(now =>
+      if (now != null && (now.cache eq cache)) now else new Outgoing(cache))
+    for ((receiver, some) <- chunks.groupMap(_._1)(_._2))
+      outgoing.deal(receiver, some.sortBy(-worth(cache, _)))
+    val bytes = chunks.map(_._2.bytes).sum
+    logInfo(s"$bytes bytes of this executor's column cache are to be handed to others")
     bytes
   }
 
   /** Returns the next part, after what came of the last one. */
   def next(last: Option[HandedPart], refusing: Option[String]): Option[HandedPart] = {
     last.foreach(part => BlockTransfer.withdraw(SparkEnv.get, part.offer))
-    Option(current.get).flatMap { departure =>
-      refusing.foreach(departure.refuse)
-      departure.next()
+    Option(current.get).flatMap { outgoing =>
+      refusing.foreach(outgoing.refuse)
+      outgoing.next()
     }
   }
 
