@@ -1,5 +1,7 @@
 package io.oap.spark.directory
 
+import io.oap.spark.placement.LiveExecutor
+
 /**
  * What the Directory knows, in sums.
  *
