@@ -18,6 +18,7 @@ import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
@@ -129,17 +130,24 @@ class HistoryTabTest {
     Figures all = ((ExecutorSampled) event(sampled)).report().readers();
     PoolReport pool = ((ExecutorSampled) event(sampled)).report().pool();
     assertEquals(
-        "{hits=4, misses=2, bypasses=5, bytesFromPool=10891, bytesFromFile=8738, loadNanos=28277710",
-        all.readers().toString().split(", missesCold=0")[0]);
+        "{hits=4, misses=2, bypasses=5, bytesFromPool=10891, bytesFromFile=8738, loadNanos=28277710}",
+        notZero(all.readers()));
     assertEquals(
         "{capacityBytes=134217728, usedBytes=2816, pinnedBytes=64, chunks=3, evictions=1}",
-        pool.figures().pool().toString());
+        notZero(pool.figures().pool()));
     assertEquals(List.of("dram", "0.1.0-SNAPSHOT"), List.of(pool.medium(), pool.nativeVersion()));
     assertEquals(24225, pool.estimates().askedBytes());
     ScanReport scan = ((ScanEnded) event(ended)).scan();
     assertEquals(28_000_000, scan.readers().get(Figure.LOAD_NANOS));
     assertEquals(2, scan.readers().get(Figure.MISSES_COLD));
     assertEquals(1.0 / 3, scan.readers().hitRatio());
+  }
+
+  /** Figures that the earlier version did not know are 0. */
+  private static String notZero(Map<String, Long> figures) {
+    Map<String, Long> known = new LinkedHashMap<>(figures);
+    known.values().removeIf(value -> value == 0);
+    return known.toString();
   }
 
   private static SparkListenerEvent event(String line) {
