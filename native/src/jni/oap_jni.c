@@ -11,16 +11,6 @@
 #include <errno.h>
 #include <string.h>
 
-static oap_key key_of(jlong high, jlong low, jlong group_and_column, jlong representation) {
-  return (oap_key){
-      .file_high = (uint64_t)high,
-      .file_low = (uint64_t)low,
-      .row_group = (uint32_t)((uint64_t)group_and_column >> 32),
-      .column = (uint32_t)(uint64_t)group_and_column,
-      .representation = (uint64_t)representation,
-  };
-}
-
 /* What ending a reservation or a pin needs of a chunk. */
 static oap_chunk chunk_of(jlong slot_and_generation, jint shard, jlong bytes) {
   return (oap_chunk){
@@ -133,7 +123,7 @@ static jobject native_window(JNIEnv *env, jclass class, jlong pool, jint i) {
 static jint native_reserve(JNIEnv *env, jclass class, jlong pool, jlong high, jlong low,
                            jlong group_and_column, jlong representation, jlong bytes,
                            jboolean may_evict, jlong out) {
-  oap_key key = key_of(high, low, group_and_column, representation);
+  oap_key key = oap_key_of(high, low, group_and_column, representation);
   return (may_evict ? oap_pool_reserve : oap_pool_reserve_free)(oap_at(pool), &key, (uint64_t)bytes,
                                                                 oap_at(out));
 }
@@ -178,7 +168,7 @@ static jint native_abandon(JNIEnv *env, jclass class, jlong pool, jlong slot_and
 
 static jint native_pin(JNIEnv *env, jclass class, jlong pool, jlong high, jlong low,
                        jlong group_and_column, jlong representation, jboolean is_use, jlong out) {
-  oap_key key = key_of(high, low, group_and_column, representation);
+  oap_key key = oap_key_of(high, low, group_and_column, representation);
   return (is_use ? oap_pool_pin : oap_pool_pin_unused)(oap_at(pool), &key, oap_at(out));
 }
 
@@ -190,13 +180,13 @@ static jint native_unpin(JNIEnv *env, jclass class, jlong pool, jlong slot_and_g
 
 static jboolean native_is_held(JNIEnv *env, jclass class, jlong pool, jlong high, jlong low,
                                jlong group_and_column, jlong representation) {
-  oap_key key = key_of(high, low, group_and_column, representation);
+  oap_key key = oap_key_of(high, low, group_and_column, representation);
   return oap_pool_is_held(oap_at(pool), &key);
 }
 
 static jint native_drop(JNIEnv *env, jclass class, jlong pool, jlong high, jlong low,
                         jlong group_and_column, jlong representation) {
-  oap_key key = key_of(high, low, group_and_column, representation);
+  oap_key key = oap_key_of(high, low, group_and_column, representation);
   return oap_pool_drop(oap_at(pool), &key);
 }
 

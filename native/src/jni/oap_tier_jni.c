@@ -6,16 +6,6 @@
 
 #include <errno.h>
 
-static oap_key key_of(jlong high, jlong low, jlong group_and_column, jlong representation) {
-  return (oap_key){
-      .file_high = (uint64_t)high,
-      .file_low = (uint64_t)low,
-      .row_group = (uint32_t)((uint64_t)group_and_column >> 32),
-      .column = (uint32_t)(uint64_t)group_and_column,
-      .representation = (uint64_t)representation,
-  };
-}
-
 /* path is a file name as bytes, ended by 0. On success the tier's address stands in out[0]. */
 static jint tier_open(JNIEnv *env, jclass class, jbyteArray path, jlong capacity, jlongArray out) {
   jbyte *path_bytes = (*env)->GetByteArrayElements(env, path, NULL);
@@ -39,7 +29,7 @@ static jint tier_follow(JNIEnv *env, jclass class, jlong tier, jlong pool) {
 
 static void tier_came(JNIEnv *env, jclass class, jlong tier, jlong high, jlong low,
                       jlong group_and_column, jlong representation) {
-  oap_key key = key_of(high, low, group_and_column, representation);
+  oap_key key = oap_key_of(high, low, group_and_column, representation);
   oap_tier_came(oap_at(tier), &key);
 }
 
@@ -48,7 +38,7 @@ static void tier_wake(JNIEnv *env, jclass class, jlong tier) { oap_tier_wake(oap
 /* The chunk's length, or a negative errno. */
 static jlong tier_find(JNIEnv *env, jclass class, jlong tier, jlong high, jlong low,
                        jlong group_and_column, jlong representation) {
-  oap_key key = key_of(high, low, group_and_column, representation);
+  oap_key key = oap_key_of(high, low, group_and_column, representation);
   uint64_t bytes;
   int result = oap_tier_find(oap_at(tier), &key, &bytes);
   return result != 0 ? result : (jlong)bytes;
@@ -58,7 +48,7 @@ static jlong tier_find(JNIEnv *env, jclass class, jlong tier, jlong high, jlong 
 static jint tier_read(JNIEnv *env, jclass class, jlong tier, jlong high, jlong low,
                       jlong group_and_column, jlong representation, jobjectArray into,
                       jlongArray note) {
-  oap_key key = key_of(high, low, group_and_column, representation);
+  oap_key key = oap_key_of(high, low, group_and_column, representation);
   oap_chunk chunk = {.pieces = (uint32_t)(*env)->GetArrayLength(env, into)};
   if (chunk.pieces > OAP_MAX_PIECES) {
     return -EINVAL;
@@ -80,7 +70,7 @@ static jint tier_read(JNIEnv *env, jclass class, jlong tier, jlong high, jlong l
 
 static jint tier_drop(JNIEnv *env, jclass class, jlong tier, jlong high, jlong low,
                       jlong group_and_column, jlong representation) {
-  oap_key key = key_of(high, low, group_and_column, representation);
+  oap_key key = oap_key_of(high, low, group_and_column, representation);
   return oap_tier_drop(oap_at(tier), &key);
 }
 
