@@ -88,7 +88,8 @@ private final class ExecutorReporter(environment: SparkEnv, cache: Option[Column
       newFigures.foreach(figures => send(Some(figures), None))
       isComplete
     } catch {
-      case NonFatal(e) =>
+      // Memory outside the heap may be short for a while. Spark ends an executor for it if nobody catches it.
+      case e @ (NonFatal(_) | _: OutOfMemoryError) =>
         logDebug("The driver was not told of the column cache; trying again", e)
         driver = None
         false

@@ -1,10 +1,12 @@
 package io.oap.spark.executor
 
+import scala.jdk.CollectionConverters._
+
 import org.scalatest.concurrent.Eventually
 import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.oap.cache.stats.Figure
-import io.oap.spark.{CacheControl, CacheSuite}
+import io.oap.spark.{CacheControl, CacheSuite, NoDirectMemory}
 import io.oap.spark.directory.Cluster
 
 /** What a pool holds, told to the driver, which in local mode is the same process. */
@@ -31,6 +33,23 @@ class ExecutorReporterSuite extends CacheSuite with Eventually {
     eventually(assert(known === 3))
     CacheControl.clear(spark)
     eventually(assert(known === 0))
+  }
+
+  test("a report or an answer that finds no memory outside the heap ends no thread") {
+    CacheControl.clear(spark)
+    spark.range(0, 4000, 1, 3).write.parquet(path("starved"))
+    spark.read.parquet(path("starved")).collect()
+    eventually(assert(known === 3))
+    val reporters = Thread.getAllStackTraces.keySet.asScala.filter(_.getName == "oap-reports")
+    NoDirectMemory {
+      cluster.directory.executorLost(Executor)
+      cluster.directory.executorJoined(Executor, "host", 1)
+      cluster.tell(Executor, ReportAnew)
+      // It tries some times in a second.
+      for (reporter <- reporters) reporter.join(2000)
+      assert(CacheControl.held(spark) === Map.empty)
+    }
+    eventually(assert(known === 3))
   }
 
   test("the driver learns of an executor with its first chunks, before their task goes on") {
