@@ -52,7 +52,8 @@ final class LowerTier implements AutoCloseable {
    * @return its checksum, or nothing
    */
   OptionalLong fill(ChunkKey key, Reservation room) {
-    OptionalLong note = tier == null ? OptionalLong.empty() : tier.read(key, room);
+    // Most misses are none of the tier's: they need no buffers. It says here, too, if it is off.
+    OptionalLong note = find(key) == 0 ? OptionalLong.empty() : tier.read(key, room);
     if (note.isPresent() && note.getAsLong() != Checksum.of(room)) {
       tier.drop(key);
       return OptionalLong.empty();
