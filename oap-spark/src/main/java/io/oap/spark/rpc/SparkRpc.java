@@ -159,9 +159,9 @@ public final class SparkRpc {
         Message message = Message.of(received);
         Peer sender = message.sender == null ? null : new Peer(message.sender);
         context.reply(service.answer(message.request, sender));
-      } catch (Exception
-          | OutOfMemoryError e) { // of memory outside the heap; it would end an executor
-        // Only its words: the other side may not know the class.
+      } catch (Exception | OutOfMemoryError e) {
+        // The error is of memory outside the heap; it would end an executor if nobody caught it.
+        // Only its words are sent: the other side may not know the class.
         context.sendFailure(new IOException(String.valueOf(e.getMessage())));
       }
     }

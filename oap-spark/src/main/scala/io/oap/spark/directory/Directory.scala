@@ -52,8 +52,9 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
         joined.isLate = executors.values.asScala.exists(_.chunks > 0)
         slots.take(joined)
         changesOfSlots += 1
+        val isReplacing = runsQueries && losses.joined()
         // What takes the place of a lost one needs its room for what that one held.
-        joined.isNewcomer = runsQueries && !losses.joined() && joined.isLate
+        joined.isNewcomer = runsQueries && joined.isLate && !isReplacing
         joined
       }
     )
@@ -74,9 +75,10 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
   }
 
   /**
-   * Whether an executor has joined others that held something, and takes the place of none; once.
+   * Whether an executor has joined others that held something, and takes the place of none. Says so
+   * once: who asks is to see to it.
    */
-  def isNewcomer(id: String): Boolean = synchronized {
+  def takeNewcomer(id: String): Boolean = synchronized {
     val newcomer = Option(executors.get(id)).filter(_.isNewcomer)
     newcomer.foreach(_.isNewcomer = false)
     newcomer.isDefined

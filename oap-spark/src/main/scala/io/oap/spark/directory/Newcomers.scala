@@ -23,7 +23,7 @@ private final class Newcomers(
   private val thread = Background.thread("oap-newcomers", Newcomers.MostWaiting)
 
   /** An executor has opened its pool. */
-  def opened(id: String): Unit = if (directory.isNewcomer(id)) thread.execute(() => deal(id))
+  def opened(id: String): Unit = if (directory.takeNewcomer(id)) thread.execute(() => deal(id))
 
   private def deal(id: String): Unit =
     try

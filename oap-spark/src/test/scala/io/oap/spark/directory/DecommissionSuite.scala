@@ -88,13 +88,11 @@ class DecommissionSuite extends ExecutorsSuite(DecommissionSuite.Executors) {
     eventually(timeout(1.minute))(assert(cluster.directory.executorIds.size === Executors))
     val late = cluster.directory.executorIds.maxBy(_.toInt)
     val others = cluster.directory.executorIds - late
-    spark.conf.set("spark.oap.placement", "off")
-    try eventually(timeout(1.minute)) {
-        // It can be asked as soon as it has read anything.
-        spark.read.parquet(path("u")).groupBy("k").count().collect()
-        assert(chunksOf(Seq(late)).intersect(chunksOf(others)).size > missesOf(late).get)
-      }
-    finally spark.conf.unset("spark.oap.placement")
+    withConf("spark.oap.placement" -> "off")(eventually(timeout(1.minute)) {
+      // It can be asked as soon as it has read anything.
+      spark.read.parquet(path("u")).groupBy("k").count().collect()
+      assert(chunksOf(Seq(late)).intersect(chunksOf(others)).size > missesOf(late).get)
+    })
     // Who hands over may die in the middle.
     signal(processes()(others.head), "KILL")
     assert(rows(query) === expected)
