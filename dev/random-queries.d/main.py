@@ -54,6 +54,15 @@ LEAN = (
     "spark.sql.ui.retainedExecutions=10",
 )
 
+# What the optimizing compiler costs, it does not win back within a thousand runs. Later it does, if it is kept
+# from the classes that Spark makes for one query: only what all queries call gets so far.
+LONG_RUN = [
+    "-XX:Tier4InvocationThreshold=20000",
+    "-XX:Tier4MinInvocationThreshold=5000",
+    "-XX:Tier4CompileThreshold=40000",
+    "-XX:Tier4BackEdgeThreshold=200000",
+]
+
 
 def parser():
     made = argparse.ArgumentParser(
@@ -92,12 +101,15 @@ def job(asked, work):
     }
 
 
-def java():
+def is_long(asked):
+    return asked.queries >= 500 if asked.queries else (asked.minutes or 30) >= 10
+
+
+def java(asked):
     # Code of ten thousands of queries fills what there is by default, and then nothing is compiled;
     # classes of it make G1 collect all the time.
     words = ["-XX:ReservedCodeCacheSize=512m", "-XX:+UseParallelGC", "-XX:MetaspaceSize=512m"]
-    # What the optimizing compiler costs, it does not win back within a thousand runs.
-    words += ["-XX:TieredStopAtLevel=1"]
+    words += LONG_RUN if is_long(asked) else ["-XX:TieredStopAtLevel=1"]
     # Nor does it pay to verify the classes that Spark makes for each query.
     return [*words, "-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote"]
 
@@ -159,7 +171,7 @@ def main():
     line = spark_job.words(
         Path(os.environ["SPARK_HOME"]), ROOT, jars, "random.RandomQueries", told,
         driver_memory="3g", conf=configuration(asked, work), log="random-queries-log4j2",
-        java=java())
+        java=java(asked))
     try:
         sys.exit(spark_job.run(line))
     finally:
