@@ -212,6 +212,15 @@ int oap_pool_reserve(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chu
  * oap_pool_reserve; ENOSPC also: not so much is free in so few pieces. */
 int oap_pool_reserve_free(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chunk *out);
 
+/* Gets memory for a chunk that another pool hands over, which has counted so many asks for it; see
+ * oap_held. When it enters they count here as if they had been made here, up to 15. What leaves for
+ * it is asked for less often, by more than one ask; with the policies that count no asks, nothing
+ * does. Errors are those of oap_pool_reserve; ENOSPC also: not so much is free in so few pieces or
+ * worth less, as far as a short search tells. Then some of the latter may have been evicted in
+ * vain. */
+int oap_pool_reserve_handed(oap_pool *pool, const oap_key *key, uint64_t bytes, unsigned asks,
+                            oap_chunk *out);
+
 /* Copies a reserved chunk's bytes into its pieces, past the processor's caches where that is
  * faster: for loaders that have them elsewhere. Whoever reads the chunk at once finds it in memory
  * only. */

@@ -134,13 +134,13 @@ static void victims_are_found(uint64_t seed) {
 
 /* ---- Others pin while room is made ---- */
 
-uint32_t __real_oap_order_evict(oap_order *order);
-uint32_t __wrap_oap_order_evict(oap_order *order);
+uint32_t __real_oap_order_evict(oap_order *order, unsigned asks);
+uint32_t __wrap_oap_order_evict(oap_order *order, unsigned asks);
 
 static oap_pool *pin_in; /* every other chunk, once the first has been evicted */
 
-uint32_t __wrap_oap_order_evict(oap_order *order) {
-  uint32_t victim = __real_oap_order_evict(order);
+uint32_t __wrap_oap_order_evict(oap_order *order, unsigned asks) {
+  uint32_t victim = __real_oap_order_evict(order, asks);
   for (uint32_t i = 1; pin_in != NULL && i < CHUNKS; i += 2) {
     oap_key key = key_numbered(i, 0, 0);
     if (oap_pool_pin(pin_in, &key, &pinned[i]) != 0) {

@@ -52,7 +52,7 @@ static void fill_in(oap_shard *shard, uint32_t number, uint64_t bytes,
   }
 }
 
-static int reserve(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes, bool may_evict,
+static int reserve(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes, unsigned asks,
                    oap_chunk *out) {
   uint64_t word;
   if (oap_index_find(&shard->index, key, &word) != 0) {
@@ -68,7 +68,7 @@ static int reserve(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes, 
   uint32_t extents[OAP_MAX_PIECES];
   uint32_t pieces;
   uint64_t units = (bytes + OAP_ALIGNMENT - 1) / OAP_ALIGNMENT;
-  uint32_t number = oap_room_allocate(shard, units, may_evict, extents, &pieces);
+  uint32_t number = oap_room_allocate(shard, units, asks, extents, &pieces);
   if (number == 0) {
     shard->counted.refused_no_room++;
     return -ENOSPC;
@@ -91,8 +91,8 @@ static int reserve(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes, 
   return 0;
 }
 
-int oap_shard_reserve(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes, bool may_evict,
-                      oap_chunk *out) {
+static int lock_and_reserve(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes,
+                            unsigned asks, bool is_handed, oap_chunk *out) {
   if (bytes == 0) {
     return -EINVAL;
   }
@@ -100,13 +100,30 @@ int oap_shard_reserve(oap_shard *shard, const oap_hashed_key *key, uint64_t byte
   oap_index_prefetch(&shard->index, key);
   oap_order_prefetch(&shard->order, key->hash);
   pthread_mutex_lock(&shard->lock);
-  int result = shard->retired ? -ESHUTDOWN : reserve(shard, key, bytes, may_evict, out);
+  int result = -ESHUTDOWN;
+  if (!shard->retired) {
+    asks = is_handed ? oap_order_worth(&shard->order, key->hash, asks) : asks;
+    result = reserve(shard, key, bytes, asks, out);
+    if (result == 0 && is_handed) {
+      oap_order_credit(&shard->order, key->hash, asks);
+    }
+  }
   bool is_short = oap_shard_is_short_of_slots(shard);
   pthread_mutex_unlock(&shard->lock);
   if (is_short) {
     oap_shard_add_slots(shard);
   }
   return result;
+}
+
+int oap_shard_reserve(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes, bool may_evict,
+                      oap_chunk *out) {
+  return lock_and_reserve(shard, key, bytes, may_evict ? OAP_BY_TURN : 0, false, out);
+}
+
+int oap_shard_reserve_handed(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes,
+                             unsigned asks, oap_chunk *out) {
+  return lock_and_reserve(shard, key, bytes, asks, true, out);
 }
 
 /* The slot a chunk names, if it still is what the chunk says; *word gets its word. */

@@ -10,6 +10,8 @@
 
 int oap_shard_reserve(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes, bool may_evict,
                       oap_chunk *out);
+int oap_shard_reserve_handed(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes,
+                             unsigned asks, oap_chunk *out);
 int oap_shard_trim(oap_shard *shard, oap_chunk *chunk, uint64_t bytes);
 int oap_shard_publish(oap_shard *shard, const oap_chunk *chunk);
 int oap_shard_set_note(oap_shard *shard, const oap_chunk *chunk, uint64_t note);

@@ -97,8 +97,22 @@ void oap_order_insert_like(oap_order *order, uint32_t slot, uint32_t other) {
   oap_queue_push(order, order->slots[other].queue, slot);
 }
 
-uint32_t oap_order_evict(oap_order *order) {
-  uint32_t victim = order->policy->evict(order);
+unsigned oap_order_worth(const oap_order *order, uint64_t hash, unsigned asks) {
+  if (order->policy->evict_for == NULL) {
+    return 0;
+  }
+  unsigned known = oap_sketch_count(&order->sketch, hash) + 1;
+  unsigned counted = asks < OAP_SKETCH_MOST ? asks : OAP_SKETCH_MOST;
+  return known < counted ? counted : known;
+}
+
+void oap_order_credit(oap_order *order, uint64_t hash, unsigned worth) {
+  oap_sketch_raise(&order->sketch, hash, worth);
+}
+
+uint32_t oap_order_evict(oap_order *order, unsigned asks) {
+  uint32_t victim =
+      asks == OAP_BY_TURN ? order->policy->evict(order) : order->policy->evict_for(order, asks);
   if (victim != 0) {
     oap_order_remove(order, victim);
     prefetch_ends(order);

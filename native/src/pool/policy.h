@@ -12,6 +12,8 @@
 #include "sketch.h"
 #include "slot.h"
 
+#include <limits.h>
+
 #define OAP_QUEUES 4
 
 typedef struct oap_queue {
@@ -34,6 +36,7 @@ typedef struct oap_order {
   uint32_t oldest;        /* generations: the queue of the oldest */
   uint64_t pinned_bytes;  /* s3fifo: of chunks that cannot be evicted now, about */
   unsigned victim_asks;   /* s3fifo: how often the last victim was asked for */
+  uint32_t compared;      /* s3fifo: where it goes on to compare chunks with what is handed over */
   _Atomic uint32_t *ring; /* slots used lately, for a policy that wants to know; may lose some */
   _Atomic uint32_t ring_head;
   uint32_t ring_tail;
@@ -47,6 +50,9 @@ struct oap_policy {
   void (*insert)(oap_order *order, uint32_t slot, uint64_t hash);
   /* The next victim, claimed (its word is then that of a free slot). 0: nothing can be evicted. */
   uint32_t (*evict)(oap_order *order);
+  /* As evict, of what may leave for a chunk that is asked for so often. NULL: the policy does not
+   * go by that. */
+  uint32_t (*evict_for)(oap_order *order, unsigned asks);
   /* Whether a chunk would be a victim soon, so that it can go now. */
   bool (*is_old)(const oap_order *order, uint32_t slot);
   /* A slot has been pinned again. Without the lock; NULL: of no interest. */
@@ -69,8 +75,17 @@ void oap_order_insert_like(oap_order *order, uint32_t slot, uint32_t other);
 /* A slot that stands in a queue gets fewer bytes. */
 void oap_order_trim(oap_order *order, uint32_t slot, uint64_t bytes);
 
-/* The next victim, claimed and off its queue; 0: there is none. */
-uint32_t oap_order_evict(oap_order *order);
+/* The next victim, claimed and off its queue; 0: there is none. It leaves for a chunk that is asked
+ * for so often; OAP_BY_TURN: for one that is new, when it is its turn. */
+uint32_t oap_order_evict(oap_order *order, unsigned asks);
+#define OAP_BY_TURN UINT_MAX
+
+/* How often a chunk is asked for that is to be reserved, its arrival included, if another pool has
+ * counted so many asks: for oap_order_evict. 0: the policy has nothing leave for it. */
+unsigned oap_order_worth(const oap_order *order, uint64_t hash, unsigned asks);
+
+/* Such a chunk has been reserved: it counts as asked for so often from now on. */
+void oap_order_credit(oap_order *order, uint64_t hash, unsigned worth);
 
 /* Claims this one, if it can be evicted, and takes it off its queue. */
 bool oap_order_evict_this(oap_order *order, uint32_t slot);

@@ -34,6 +34,9 @@ enum { SMALL, MAIN, BESIDE_SMALL, BESIDE_MAIN };
 /* So many uses in the small queue admit a chunk, whatever was hot before; as in the paper. */
 #define ENOUGH_USES 2
 
+/* How many chunks of each queue are compared with one that another pool hands over. */
+#define LOOKS_FOR_HANDED 64
+
 static void count_asks(oap_order *order, uint64_t hash, unsigned asks) {
   oap_sketch_add(&order->sketch, hash, asks, order->queue[SMALL].count + order->queue[MAIN].count);
 }
@@ -178,6 +181,45 @@ static uint32_t evict(oap_order *order) {
   return victim;
 }
 
+/* Whether a slot that stood in the main queue once does now, so that a walk can go on from it. */
+static bool is_in_main(const oap_order *order, uint32_t slot) {
+  enum oap_state state =
+      oap_word_state(atomic_load_explicit(&order->slots[slot].word, memory_order_relaxed));
+  return order->slots[slot].queue == MAIN && (state == OAP_PUBLISHED || state == OAP_LOADING);
+}
+
+/* Of the chunks of a queue from *from on, one that is asked for less often than *asks, the least;
+ * *asks gets how often. Else the one given. *from gets where the walk has ended. */
+static uint32_t least_asked(const oap_order *order, unsigned queue, uint32_t *from, unsigned *asks,
+                            uint32_t least) {
+  uint32_t all = order->queue[queue].count;
+  for (uint32_t looks = all < LOOKS_FOR_HANDED ? all : LOOKS_FOR_HANDED; looks > 0; looks--) {
+    uint32_t i = *from == 0 ? order->queue[queue].tail : *from;
+    const oap_slot *slot = &order->slots[i];
+    unsigned of_this = oap_is_evictable(slot) ? frequency(order, i) : UINT_MAX;
+    least = of_this < *asks ? i : least;
+    *asks = of_this < *asks ? of_this : *asks;
+    *from = slot->queue_previous;
+  }
+  return least;
+}
+
+/* Looks without moving anything, so that chunks that are refused leave the queues as they are. Goes
+ * round the main queue, lest hot chunks at its end hide the cold ones before them. */
+static uint32_t evict_for(oap_order *order, unsigned asks) {
+  unsigned below = asks < LEAD ? 0 : asks - LEAD;
+  uint32_t from = 0;
+  uint32_t victim = least_asked(order, SMALL, &from, &below, 0);
+  from = is_in_main(order, order->compared) ? order->compared : 0;
+  victim = least_asked(order, MAIN, &from, &below, victim);
+  order->compared = from;
+  if (victim == 0 || !oap_claim(&order->slots[victim])) {
+    return 0;
+  }
+  order->victim_asks = below;
+  return victim;
+}
+
 static bool is_old(const oap_order *order, uint32_t slot) {
   return oap_queue_is_old(order, slot) && frequency(order, slot) <= order->victim_asks;
 }
@@ -186,5 +228,6 @@ const oap_policy oap_policy_s3fifo = {
     .name = "s3fifo",
     .insert = insert,
     .evict = evict,
+    .evict_for = evict_for,
     .is_old = is_old,
 };

@@ -35,6 +35,13 @@ int oap_pool_reserve_free(oap_pool *pool, const oap_key *key, uint64_t bytes, oa
                                : oap_shard_reserve(shard_of(pool, &k), &k, bytes, false, out);
 }
 
+int oap_pool_reserve_handed(oap_pool *pool, const oap_key *key, uint64_t bytes, unsigned asks,
+                            oap_chunk *out) {
+  oap_hashed_key k = oap_hashed(key);
+  return has_lost_writes(pool) ? -ESHUTDOWN
+                               : oap_shard_reserve_handed(shard_of(pool, &k), &k, bytes, asks, out);
+}
+
 int oap_pool_trim(oap_pool *pool, oap_chunk *chunk, uint64_t bytes) {
   oap_shard *shard = shard_of_chunk(pool, chunk);
   return shard == NULL ? -EINVAL : oap_shard_trim(shard, chunk, bytes);

@@ -12,7 +12,8 @@
 #define LOOKS 256
 
 /* When the policy's victims add up to so many times what is wanted, and the room still lies in too
- * many places between pinned chunks, chunks that lie together are evicted instead. */
+ * many places between pinned chunks, chunks that lie together are evicted instead. For a chunk that
+ * another pool hands over that is the end. */
 #define PATIENCE 4
 
 /* Frees an extent; as oap_space_free. */
@@ -274,8 +275,9 @@ static uint32_t allocate_together(oap_shard *shard, uint64_t units,
   return allocate(shard, units, OAP_MAX_PIECES, extents, pieces);
 }
 
-uint32_t oap_room_allocate(oap_shard *shard, uint64_t units, bool may_evict,
+uint32_t oap_room_allocate(oap_shard *shard, uint64_t units, unsigned asks,
                            uint32_t extents[OAP_MAX_PIECES], uint32_t *pieces) {
+  bool may_evict = asks > 0;
   uint64_t scattered = shard->capacity / OAP_ALIGNMENT / SCATTERED_PART;
   uint64_t evicted_before = shard->counted.evicted_bytes;
   uint64_t ask_at = 0; /* again after each such amount, since others pin meanwhile */
@@ -297,10 +299,12 @@ uint32_t oap_room_allocate(oap_shard *shard, uint64_t units, bool may_evict,
       }
       ask_at = evicted + units;
     }
-    if (!sure && may_scatter && evicted >= PATIENCE * units) {
-      return allocate_together(shard, units, extents, pieces);
+    bool is_by_turn = asks == OAP_BY_TURN;
+    if (!(sure && is_by_turn) && may_scatter && evicted >= PATIENCE * units) {
+      /* What lies together may be worth more than a chunk that is handed over. */
+      return is_by_turn ? allocate_together(shard, units, extents, pieces) : 0;
     }
-    uint32_t victim = oap_order_evict(&shard->order);
+    uint32_t victim = oap_order_evict(&shard->order, asks);
     if (victim == 0) {
       return allocate(shard, units, OAP_MAX_PIECES, extents, pieces);
     }

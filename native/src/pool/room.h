@@ -17,11 +17,12 @@
 
 #include "stripe.h"
 
-/* Allocates a slot and extents of so many units, evicting if it may and as long as it must. Returns
- * the slot; 0: there is not so much room in so few pieces that is free or, if it may evict, that
- * pinned chunks leave and a short search finds. Then nothing was evicted, or not much more than is
- * wanted, when chunks were pinned meanwhile. */
-uint32_t oap_room_allocate(oap_shard *shard, uint64_t units, bool may_evict,
+/* Allocates a slot and extents of so many units, evicting what leaves for a chunk that is asked for
+ * so often (see oap_order_evict; 0: nothing) as long as it must. Returns the slot; 0: there is not
+ * so much room in so few pieces that is free or, if it may evict, that pinned chunks and those that
+ * are asked for more leave and a short search finds. Then nothing was evicted, or not much more
+ * than is wanted, when chunks were pinned meanwhile, or when what may leave was less than that. */
+uint32_t oap_room_allocate(oap_shard *shard, uint64_t units, unsigned asks,
                            uint32_t extents[OAP_MAX_PIECES], uint32_t *pieces);
 
 /* Evicts this chunk; false: it is in use. */

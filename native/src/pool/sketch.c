@@ -4,7 +4,6 @@
 #include "base/arithmetic.h"
 
 #define ROWS 4
-#define MOST 15
 /* Fewer forget what is hot under a scan, more cling to what was. */
 #define ADDITIONS_PER_KEY 30
 
@@ -30,11 +29,11 @@ void oap_sketch_prefetch(const oap_sketch *sketch, uint64_t hash) {
 unsigned oap_sketch_count(const oap_sketch *sketch, uint64_t hash) {
   uint64_t mixed = oap_mix(hash);
   uint64_t *block = block_of(sketch, mixed);
-  unsigned least = MOST;
+  unsigned least = OAP_SKETCH_MOST;
   for (int row = 0; row < ROWS; row++) {
     unsigned shift;
     const uint64_t *word = word_of(block, mixed, row, &shift);
-    unsigned counter = (unsigned)(*word >> shift) & MOST;
+    unsigned counter = (unsigned)(*word >> shift) & OAP_SKETCH_MOST;
     least = counter < least ? counter : least;
   }
   return least;
@@ -56,12 +55,24 @@ void oap_sketch_add(oap_sketch *sketch, uint64_t hash, unsigned asks, uint32_t k
     for (int row = 0; row < ROWS; row++) {
       unsigned shift;
       uint64_t *word = word_of(block, mixed, row, &shift);
-      if ((*word >> shift & MOST) < MOST) {
+      if ((*word >> shift & OAP_SKETCH_MOST) < OAP_SKETCH_MOST) {
         *word += UINT64_C(1) << shift;
       }
     }
     if (++sketch->additions >= ADDITIONS_PER_KEY * (uint64_t)keys + 64) {
       halve(sketch);
     }
+  }
+}
+
+void oap_sketch_raise(oap_sketch *sketch, uint64_t hash, unsigned asks) {
+  uint64_t mixed = oap_mix(hash);
+  uint64_t *block = block_of(sketch, mixed);
+  uint64_t least = asks < OAP_SKETCH_MOST ? asks : OAP_SKETCH_MOST;
+  for (int row = 0; row < ROWS; row++) {
+    unsigned shift;
+    uint64_t *word = word_of(block, mixed, row, &shift);
+    uint64_t counter = *word >> shift & OAP_SKETCH_MOST;
+    *word += counter < least ? (least - counter) << shift : 0;
   }
 }
