@@ -122,10 +122,14 @@ static jobject native_window(JNIEnv *env, jclass class, jlong pool, jint i) {
 
 static jint native_reserve(JNIEnv *env, jclass class, jlong pool, jlong high, jlong low,
                            jlong group_and_column, jlong representation, jlong bytes,
-                           jboolean may_evict, jlong out) {
+                           jboolean may_evict, jint asks, jlong out) {
   oap_key key = oap_key_of(high, low, group_and_column, representation);
-  return (may_evict ? oap_pool_reserve : oap_pool_reserve_free)(oap_at(pool), &key, (uint64_t)bytes,
-                                                                oap_at(out));
+  if (may_evict) {
+    return oap_pool_reserve(oap_at(pool), &key, (uint64_t)bytes, oap_at(out));
+  }
+  return asks > 0 ? oap_pool_reserve_handed(oap_at(pool), &key, (uint64_t)bytes, (unsigned)asks,
+                                            oap_at(out))
+                  : oap_pool_reserve_free(oap_at(pool), &key, (uint64_t)bytes, oap_at(out));
 }
 
 /* out gets the chunk as it is then. */
@@ -243,7 +247,7 @@ static const JNINativeMethod methods[] = {
     {"close", "(J)I", (void *)native_close},
     {"resize", "(JJ)I", (void *)native_resize},
     {"window", "(JI)Ljava/nio/ByteBuffer;", (void *)native_window},
-    {"reserve", "(JJJJJJZJ)I", (void *)native_reserve},
+    {"reserve", "(JJJJJJZIJ)I", (void *)native_reserve},
     {"trim", "(JJIJJ)I", (void *)native_trim},
     {"publish", "(JJIJ)I", (void *)native_publish},
     {"setNote", "(JJIJ)I", (void *)native_set_note},

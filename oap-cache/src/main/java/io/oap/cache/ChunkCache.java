@@ -228,7 +228,7 @@ public final class ChunkCache {
 
   /** Begins the load of a chunk that is not held. */
   ChunkLoad begin(ChunkKey key, long bytes, ReadContext context) {
-    return new ChunkLoad(this, key, bytes, null, 0, context);
+    return new ChunkLoad(this, key, bytes, null, 0, 0, context);
   }
 
   /** Why the pool is not used any more, or null while it works. */

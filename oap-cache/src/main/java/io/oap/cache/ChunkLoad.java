@@ -31,6 +31,7 @@ final class ChunkLoad implements AutoCloseable {
   private final long bytes;
   private final ChunkKey insteadOf;
   private final long insteadOfBytes;
+  private final int asks;
   private final ReadContext context;
   private final CountDownLatch done = new CountDownLatch(1);
   private CountDownLatch others;
@@ -43,6 +44,7 @@ final class ChunkLoad implements AutoCloseable {
    *
    * @param insteadOf the chunk that it stands for and whose place it takes; or null
    * @param insteadOfBytes length of that one
+   * @param asks how often the pool that hands it over has counted an ask for it; else 0
    */
   ChunkLoad(
       ChunkCache cache,
@@ -50,12 +52,14 @@ final class ChunkLoad implements AutoCloseable {
       long bytes,
       ChunkKey insteadOf,
       long insteadOfBytes,
+      int asks,
       ReadContext context) {
     this.cache = cache;
     this.key = key;
     this.bytes = bytes;
     this.insteadOf = insteadOf;
     this.insteadOfBytes = insteadOfBytes;
+    this.asks = asks;
     this.context = context;
     boolean hasBegun = false;
     try {
@@ -79,7 +83,7 @@ final class ChunkLoad implements AutoCloseable {
     }
     try {
       if (cache.quotas.admit(key, insteadOf, bytes, context.admission())) {
-        room = cache.leaving.reserve(key, bytes, context.admission());
+        room = cache.leaving.reserve(key, bytes, context.admission(), asks);
         refusal = why(room.outcome());
       } else {
         refusal = MissCause.NOT_ADMITTED;

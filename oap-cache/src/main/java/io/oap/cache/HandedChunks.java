@@ -6,6 +6,7 @@ import io.oap.cache.file.KnownFiles.KnownFile;
 import io.oap.cache.pool.Admission;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Pin;
+import io.oap.cache.pool.PoolSnapshot.HeldKey;
 import io.oap.cache.stats.CacheCounters;
 import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
@@ -25,12 +26,12 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A part is a sequence of chunks. Each begins with the ordinal of its file among those of the
  * part; the first chunk of a file has a {@link FileRecord} behind that, with its length before it.
- * Then come row group, column, representation, checksum, length, bytes.
+ * Then come row group, column, representation, how often it was asked for, checksum, length, bytes.
  */
 public final class HandedChunks {
   private static final Logger LOG = LoggerFactory.getLogger(HandedChunks.class);
 
-  private static final int HEAD = 4 * Integer.BYTES + 2 * Long.BYTES;
+  private static final int HEAD = 5 * Integer.BYTES + 2 * Long.BYTES;
 
   private final ColumnPool pool;
   private final ChunkCache chunks;
@@ -45,23 +46,28 @@ public final class HandedChunks {
   /**
    * What a pool has taken in of a part.
    *
-   * @param refused chunks for which it has no free room or no quota, or that were damaged
+   * @param refused chunks for which it has no room or no quota, or that were damaged
    */
   public record Taken(long chunks, long bytes, long refused) {}
 
-  /** Copies those of the chunks that the pool still holds. The others, which it knows, stay. */
-  public ByteBuffer pack(List<ChunkKey> keys) throws IOException {
-    List<ChunkKey> packed = new ArrayList<>();
+  /**
+   * Copies those of the chunks that the pool still holds. The others, which it knows, stay.
+   *
+   * @param some each with what it is worth to its receiver: how often it was asked for here
+   */
+  public ByteBuffer pack(List<HeldKey> some) throws IOException {
+    List<HeldKey> packed = new ArrayList<>();
     List<Pin> pins = new ArrayList<>();
     Map<FileId, byte[]> records = new HashMap<>();
     try {
       long bytes = 0;
-      for (ChunkKey key : keys) {
+      for (HeldKey held : some) {
+        ChunkKey key = held.key();
         KnownFile file = files.get(key.file());
         Pin pin = file == null || chunks.fault() != null ? null : pool.pinUnused(key);
         if (pin != null) {
           pins.add(pin);
-          packed.add(key);
+          packed.add(held);
           bytes += HEAD + pin.bytes();
           if (!records.containsKey(key.file())) {
             byte[] record = FileRecord.encode(file);
@@ -77,11 +83,11 @@ public final class HandedChunks {
   }
 
   private static ByteBuffer write(
-      List<ChunkKey> keys, List<Pin> pins, Map<FileId, byte[]> records, int bytes) {
+      List<HeldKey> some, List<Pin> pins, Map<FileId, byte[]> records, int bytes) {
     ByteBuffer part = ByteBuffer.allocate(bytes);
     Map<FileId, Integer> ordinals = new HashMap<>();
-    for (int i = 0; i < keys.size(); i++) {
-      ChunkKey key = keys.get(i);
+    for (int i = 0; i < some.size(); i++) {
+      ChunkKey key = some.get(i).key();
       Pin pin = pins.get(i);
       Integer known = ordinals.putIfAbsent(key.file(), ordinals.size());
       part.putInt(known == null ? ordinals.size() - 1 : known);
@@ -90,19 +96,21 @@ public final class HandedChunks {
         part.putInt(record.length).put(record);
       }
       part.putInt(key.rowGroup()).putInt(key.column()).putLong(key.representation());
-      part.putLong(pin.note()).putInt((int) pin.bytes());
+      part.putInt(some.get(i).asks()).putLong(pin.note()).putInt((int) pin.bytes());
       pin.copyTo(part);
     }
     return part.flip();
   }
 
   /**
-   * Takes the chunks of a part into free room of the pool: what is there may be worth more.
+   * Takes the chunks of a part into the pool.
    *
    * @param part what {@link #pack} made elsewhere, on the heap
+   * @param mayDisplace whether what is there leaves for what was asked for more often; else the
+   *     chunks take free room only
    * @throws IOException when it is not that; what stands before the fault has been taken in
    */
-  public Taken unpack(ByteBuffer part) throws IOException {
+  public Taken unpack(ByteBuffer part, boolean mayDisplace) throws IOException {
     List<FileId> known = new ArrayList<>();
     ReadContext context =
         new ReadContext(new CacheCounters(), Admission.IF_FREE, key -> false, new WarmedChunks());
@@ -115,11 +123,12 @@ public final class HandedChunks {
         known.add(readFile(part));
       }
       ChunkKey key = new ChunkKey(known.get(ordinal), part.getInt(), part.getInt(), part.getLong());
+      int asks = part.getInt();
       long checksum = part.getLong();
       int length = part.getInt();
       ByteBuffer chunk = part.slice(part.position(), length);
       part.position(part.position() + length);
-      if (take(key, chunk, checksum, context)) {
+      if (take(key, chunk, mayDisplace ? asks : 0, checksum, context)) {
         count++;
         bytes += length;
       } else {
@@ -139,15 +148,17 @@ public final class HandedChunks {
   }
 
   /** Whether the pool holds the chunk in the end. */
-  private boolean take(ChunkKey key, ByteBuffer chunk, long checksum, ReadContext context) {
+  private boolean take(
+      ChunkKey key, ByteBuffer chunk, int asks, long checksum, ReadContext context) {
     if (Checksum.of(chunk) != checksum) {
       LOG.warn("The column chunk {} was damaged before it came here; it is left out.", key);
       return false;
     }
-    try (ChunkLoad load = chunks.begin(key, chunk.remaining(), context)) {
+    int bytes = chunk.remaining();
+    try (ChunkLoad load = new ChunkLoad(chunks, key, bytes, null, 0, asks, context)) {
       if (load.hasRoom()) {
         load.publish(chunk, checksum);
-        chunks.recordEntry(key, chunk.remaining());
+        chunks.recordEntry(key, bytes);
         return true;
       }
       return load.isPresent();

@@ -33,11 +33,15 @@ final class LeavingFiles {
     files.clear();
   }
 
-  /** Asks the pool for room for a chunk, after as many of these files have gone as it takes. */
-  Reservation reserve(ChunkKey key, long bytes, Admission admission) {
+  /**
+   * Asks the pool for room for a chunk, after as many of these files have gone as it takes.
+   *
+   * @param asks as {@link io.oap.cache.pool.ColumnPool#reserve} takes it
+   */
+  Reservation reserve(ChunkKey key, long bytes, Admission admission, int asks) {
     if (admission == Admission.EVICTING) {
       while (!files.isEmpty()) {
-        Reservation room = cache.pool.reserve(key, bytes, Admission.IF_FREE);
+        Reservation room = cache.pool.reserve(key, bytes, Admission.IF_FREE, 0);
         if (room.outcome() != Outcome.NO_ROOM) {
           return room;
         }
@@ -47,6 +51,6 @@ final class LeavingFiles {
         }
       }
     }
-    return cache.pool.reserve(key, bytes, admission);
+    return cache.pool.reserve(key, bytes, admission, asks);
   }
 }

@@ -54,7 +54,7 @@ public final class OwnedChunks {
       return null;
     }
     OwnedChunk put = null;
-    try (Reservation room = chunks.leaving.reserve(key, bytes, Admission.EVICTING)) {
+    try (Reservation room = chunks.leaving.reserve(key, bytes, Admission.EVICTING, 0)) {
       if (room.outcome() == Reservation.Outcome.RESERVED) {
         fill.accept(room);
         room.setNote(Checksum.of(room));

@@ -173,7 +173,8 @@ public final class VectorChunks {
         refuse(vector);
         return;
       }
-      try (ChunkLoad load = new ChunkLoad(chunks, vector, bytes, encoded, encodedBytes, context)) {
+      try (ChunkLoad load =
+          new ChunkLoad(chunks, vector, bytes, encoded, encodedBytes, 0, context)) {
         if (load.hasRoom()) {
           encoder.write(load.room());
           load.publish(Checksum.of(load.room()));

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.oap.cache.HandedChunks.Taken;
 import io.oap.cache.file.KnownFiles.KnownFile;
+import io.oap.cache.pool.PoolSnapshot.HeldKey;
 import io.oap.cache.quota.QuotaRule;
 import io.oap.cache.quota.QuotaRule.Kind;
 import io.oap.cache.stats.CacheCounters;
@@ -21,6 +22,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -59,6 +61,22 @@ class HandedChunksTest {
     cache.chunks().get(List.of(chunk), bytes, READER).close();
   }
 
+  /** Chunks as a pool lists them that has counted so many asks for each. */
+  private static List<HeldKey> asked(int asks, ChunkKey... keys) {
+    return Stream.of(keys).map(key -> new HeldKey(key, LENGTH, asks)).toList();
+  }
+
+  /** Fills the other pool with one chunk that is read so often. */
+  private ChunkKey fill(int reads) throws IOException {
+    long capacity = to.poolStats().capacityBytes();
+    ChunkKey key = ChunkKey.encoded(new FileId(1, 2), 0, 0);
+    List<ChunkRequest> large = List.of(new ChunkRequest(key, 0, (int) capacity - LENGTH / 2));
+    for (int i = 0; i < reads; i++) {
+      to.chunks().get(large, bytes, READER).close();
+    }
+    return key;
+  }
+
   private static void assertTaken(long chunks, long refused, Taken taken) {
     assertEquals(new Taken(chunks, chunks * LENGTH, refused), taken);
   }
@@ -71,8 +89,8 @@ class HandedChunksTest {
     load(from, other, 1);
     ChunkKey ofOther = ChunkKey.encoded(other.id(), 0, 1);
     ByteBuffer part =
-        from.handed().pack(List.of(chunk(0).key(), ofOther, chunk(1).key(), chunk(2).key()));
-    assertTaken(3, 0, to.handed().unpack(part.duplicate()));
+        from.handed().pack(asked(1, chunk(0).key(), ofOther, chunk(1).key(), chunk(2).key()));
+    assertTaken(3, 0, to.handed().unpack(part.duplicate(), true));
     for (int column : new int[] {0, 2}) {
       try (PinnedChunks held = to.chunks().getIfHeld(chunk(column), READER)) {
         assertNotNull(held);
@@ -85,7 +103,7 @@ class HandedChunksTest {
     assertEquals(List.of("a", "b", "c"), to.files().get(identity.id()).columns());
     assertEquals(new ColumnCache.Verified(3, 3 * LENGTH, 0, 0), to.verify(file -> true));
     // What is there already counts as taken.
-    assertTaken(3, 0, to.handed().unpack(part));
+    assertTaken(3, 0, to.handed().unpack(part, true));
     assertEquals(3, to.poolStats().chunks());
   }
 
@@ -93,9 +111,9 @@ class HandedChunksTest {
   void damagedChunk_isLeftOut() throws IOException {
     load(from, identity, 0);
     load(from, identity, 1);
-    ByteBuffer part = from.handed().pack(List.of(chunk(0).key(), chunk(1).key()));
+    ByteBuffer part = from.handed().pack(asked(1, chunk(0).key(), chunk(1).key()));
     part.put(part.limit() - 1, (byte) ~part.get(part.limit() - 1));
-    assertTaken(1, 1, to.handed().unpack(part));
+    assertTaken(1, 1, to.handed().unpack(part, true));
     assertTrue(to.vectors().isHeld(chunk(0).key()));
     assertFalse(to.vectors().isHeld(chunk(1).key()));
   }
@@ -104,23 +122,42 @@ class HandedChunksTest {
   void tornPart_isAnErrorAndLeavesNothingHalf() throws IOException {
     load(from, identity, 0);
     load(from, identity, 1);
-    ByteBuffer part = from.handed().pack(List.of(chunk(0).key(), chunk(1).key()));
+    ByteBuffer part = from.handed().pack(asked(1, chunk(0).key(), chunk(1).key()));
     ByteBuffer torn = part.limit(part.limit() - 1);
-    assertThrows(RuntimeException.class, () -> to.handed().unpack(torn));
+    assertThrows(RuntimeException.class, () -> to.handed().unpack(torn, true));
     assertEquals(1, to.poolStats().chunks());
     assertEquals(0, to.poolStats().pinnedChunks());
     assertNull(to.chunks().fault());
   }
 
   @Test
-  void fullPool_keepsWhatItHas() throws IOException {
-    load(from, identity, 0);
-    int capacity = (int) to.poolStats().capacityBytes();
-    ChunkKey other = ChunkKey.encoded(new FileId(1, 2), 0, 0);
-    List<ChunkRequest> large = List.of(new ChunkRequest(other, 0, capacity - LENGTH / 2));
-    to.chunks().get(large, bytes, READER).close();
-    assertTaken(0, 1, to.handed().unpack(from.handed().pack(List.of(chunk(0).key()))));
+  void fullPool_keepsWhatIsAskedForAsOften() throws IOException {
+    ChunkKey other = fill(4);
+    for (int i = 0; i < 4; i++) {
+      load(from, identity, 0);
+    }
+    ByteBuffer part = from.handed().pack(from.snapshot().chunks());
+    assertTaken(0, 1, to.handed().unpack(part, true));
     assertTrue(to.vectors().isHeld(other));
+    assertNull(to.chunks().fault());
+  }
+
+  @Test
+  void fullPool_takesWhatIsAskedForMoreOften() throws IOException {
+    ChunkKey other = fill(1);
+    for (int i = 0; i < 4; i++) {
+      load(from, identity, 0);
+    }
+    ByteBuffer part = from.handed().pack(from.snapshot().chunks());
+    assertTaken(0, 1, to.handed().unpack(part.duplicate(), false));
+    assertTrue(to.vectors().isHeld(other));
+    assertTaken(1, 0, to.handed().unpack(part, true));
+    assertFalse(to.vectors().isHeld(other));
+    try (PinnedChunks held = to.chunks().getIfHeld(chunk(0), READER)) {
+      bytes.assertHolds(List.of(chunk(0)), held);
+    }
+    // Its asks have come with it.
+    assertEquals(4 + 1, to.snapshot().chunks().get(0).asks());
   }
 
   @Test
@@ -129,20 +166,20 @@ class HandedChunksTest {
     load(from, identity, 1);
     PoolShare share = PoolShare.parse("15k");
     to.limit(List.of(new QuotaRule(Kind.QUOTA, "t", List.of("file:/t"), share, 1)));
-    ByteBuffer part = from.handed().pack(List.of(chunk(0).key(), chunk(1).key()));
-    assertTaken(1, 1, to.handed().unpack(part));
+    ByteBuffer part = from.handed().pack(asked(1, chunk(0).key(), chunk(1).key()));
+    assertTaken(1, 1, to.handed().unpack(part, true));
   }
 
   @Test
   void vectorChunk_isCopiedAsItIs() throws IOException {
     load(from, identity, 0);
     ChunkKey vector = new ChunkKey(identity.id(), 0, 0, EntryKind.VECTOR.representation(5L << 40));
-    assertEquals(0, from.handed().pack(List.of(vector)).remaining());
-    ByteBuffer part = from.handed().pack(List.of(chunk(0).key()));
+    assertEquals(0, from.handed().pack(asked(1, vector)).remaining());
+    ByteBuffer part = from.handed().pack(asked(1, chunk(0).key()));
     // Representations are passed on as numbers: the bytes are what was published with them.
-    int at = part.limit() - LENGTH - Integer.BYTES - 2 * Long.BYTES;
+    int at = part.limit() - LENGTH - 2 * Integer.BYTES - 2 * Long.BYTES;
     part.putLong(at, vector.representation());
-    assertTaken(1, 0, to.handed().unpack(part));
+    assertTaken(1, 0, to.handed().unpack(part, true));
     assertTrue(to.vectors().isHeld(vector));
     assertFalse(to.vectors().isHeld(chunk(0).key()));
   }
@@ -150,7 +187,7 @@ class HandedChunksTest {
   @Test
   void unknownFile_isPassedOver() throws IOException {
     ChunkKey key = ChunkKey.encoded(new FileId(1, 2), 0, 0);
-    assertEquals(0, from.handed().pack(List.of(key)).remaining());
-    assertTaken(0, 0, to.handed().unpack(ByteBuffer.allocate(0)));
+    assertEquals(0, from.handed().pack(asked(1, key)).remaining());
+    assertTaken(0, 0, to.handed().unpack(ByteBuffer.allocate(0), true));
   }
 }

@@ -41,7 +41,7 @@ class ReopenedCacheTest {
 
   private static void put(ColumnCache cache, ChunkKey key) {
     ReadContext context = new ReadContext(new CacheCounters());
-    try (ChunkLoad load = new ChunkLoad(cache.chunks(), key, 100, null, 0, context)) {
+    try (ChunkLoad load = new ChunkLoad(cache.chunks(), key, 100, null, 0, 0, context)) {
       load.publish(1);
     }
   }

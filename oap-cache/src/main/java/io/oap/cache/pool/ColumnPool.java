@@ -104,18 +104,19 @@ public final class ColumnPool implements AutoCloseable {
     }
   }
 
-  /**
-   * Asks for memory for a chunk that is to be loaded. Makes room by evicting if need be.
-   *
-   * @param bytes length of the chunk, at least 1
-   * @return never null; {@link Reservation#outcome} says what came of it
-   */
+  /** Asks for memory for a chunk that is to be loaded. Makes room by evicting if need be. */
   public Reservation reserve(ChunkKey key, long bytes) {
-    return reserve(key, bytes, Admission.EVICTING);
+    return reserve(key, bytes, Admission.EVICTING, 0);
   }
 
-  /** Asks for memory for a chunk; where it is {@link Admission#IF_FREE}, nothing is evicted. */
-  public Reservation reserve(ChunkKey key, long bytes, Admission admission) {
+  /**
+   * Asks for memory for a chunk. Where it is {@link Admission#IF_FREE}, nothing is evicted but what
+   * was asked for less often than a chunk that another pool hands over.
+   *
+   * @param asks how many asks that pool has counted, which count here from now on; else 0
+   * @return never null; {@link Reservation#outcome} says what came of it
+   */
+  public Reservation reserve(ChunkKey key, long bytes, Admission admission, int asks) {
     if (bytes < 1) {
       throw new IllegalArgumentException("a chunk has at least one byte, got " + bytes);
     }
@@ -132,6 +133,7 @@ public final class ColumnPool implements AutoCloseable {
             key.representation(),
             bytes,
             admission == Admission.EVICTING,
+            asks,
             memory.address);
     Reference.reachabilityFence(this);
     if (error == 0) {

@@ -49,6 +49,7 @@ final class NativePool {
       long representation,
       long bytes,
       boolean mayEvict,
+      int asks,
       long out);
 
   static native int trim(long pool, long slotAndGeneration, int shard, long bytes, long out);

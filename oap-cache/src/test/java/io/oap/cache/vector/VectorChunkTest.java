@@ -224,7 +224,7 @@ class VectorChunkTest {
   private Pin publishStrings(ChunkKey key) {
     try (VectorEncoder encoder = new VectorEncoder(VectorKind.BYTES)) {
       encoder.addBytes(values.address(), lengths.address(), nulls.address(), VectorChunk.ZONE_ROWS);
-      return publish(encoder, pool.reserve(key, encoder.finish(), Admission.IF_FREE));
+      return publish(encoder, pool.reserve(key, encoder.finish(), Admission.IF_FREE, 0));
     }
   }
 

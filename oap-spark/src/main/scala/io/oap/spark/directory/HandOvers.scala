@@ -1,5 +1,7 @@
 package io.oap.spark.directory
 
+import java.util.concurrent.ConcurrentHashMap
+
 import scala.concurrent.duration._
 import scala.util.control.NonFatal
 
@@ -40,6 +42,7 @@ private final class HandOvers(ask: HandOvers.Ask) extends Logging {
   private final class Parts(from: String) {
     private val begun = System.nanoTime()
     private val deadline = MostTime.fromNow
+    private val takenBy = new ConcurrentHashMap[String, Long]
 
     def pass(): Unit =
       try {
@@ -48,7 +51,9 @@ private final class HandOvers(ask: HandOvers.Ask) extends Logging {
         while (next.isDefined) {
           val part = next.get
           // After that time all that have parts waiting are taken for refusing them.
-          val taken = if (deadline.hasTimeLeft()) ask(part.to, TakePart(part), AnswerTime) else None
+          val request = TakePart(part, takenBy.getOrDefault(part.to, 0L))
+          val taken = if (deadline.hasTimeLeft()) ask(part.to, request, AnswerTime) else None
+          takenBy.merge(part.to, taken.getOrElse(0L), (a: Long, b: Long) => a + b)
           bytes += taken.getOrElse(0L)
           next = nextPart(next, Option.when(taken.forall(_ == 0))(part.to))
         }

@@ -129,8 +129,14 @@ private[spark] final case class NextPart(
     refusing: Option[String])
     extends ExecutorRequest[Option[HandedPart]]
 
-/** Takes a part into free room of the pool; the answer is how many bytes were taken. */
-private[spark] final case class TakePart(part: HandedPart) extends ExecutorRequest[Long]
+/**
+ * Takes a part into the pool, in place of what is worth less there; the answer is how many bytes
+ * were taken.
+ *
+ * @param before bytes of the parts that came before it of the same hand-over and were taken
+ */
+private[spark] final case class TakePart(part: HandedPart, before: Long)
+    extends ExecutorRequest[Long]
 
 /** Keeps the chunks of columns of the files there. */
 private[spark] final case class Pin(paths: Seq[String], columns: PinnedColumns)

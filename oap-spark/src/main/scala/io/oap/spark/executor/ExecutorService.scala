@@ -64,7 +64,7 @@ private[spark] object ExecutorService {
     case LeaveFirst(paths) => leaveFirst(cache, paths)
     case deal: HandOver => Outgoing.begin(cache, deal)
     case NextPart(last, refusing) => Outgoing.next(last, refusing)
-    case TakePart(part) => Outgoing.take(cache, part)
+    case TakePart(part, before) => Outgoing.take(cache, part, before)
     case Pin(paths, columns) => ExecutorCommands.pin(cache, paths, columns)
     case Unpin(paths, columns) => ExecutorCommands.unpin(cache, paths, columns)
     case Verify(part) => ExecutorCommands.verify(cache, part)

@@ -22,7 +22,7 @@ import io.oap.spark.rpc.BlockTransfer
  */
 private final class Outgoing(val cache: ColumnCache) {
 
-  /** For each receiver what it is to get, in this order. */
+  /** For each receiver what it is to get, in this order; asks stand for what it is worth. */
   private val queues = mutable.HashMap.empty[String, mutable.Queue[HeldKey]]
   private val partsOf = mutable.HashMap.empty[String, Int].withDefaultValue(0)
 
@@ -36,30 +36,30 @@ private final class Outgoing(val cache: ColumnCache) {
 
   /** The next part that has anything in it. */
   @scala.annotation.tailrec
-  def next(): Option[HandedPart] = nextKeys() match {
+  def next(): Option[HandedPart] = nextChunks() match {
     case None => None
-    case Some((receiver, keys)) =>
-      val part = cache.handed.pack(keys.asJava)
+    case Some((receiver, chunks)) =>
+      val part = cache.handed.pack(chunks.asJava)
       if (part.hasRemaining)
         Some(HandedPart(receiver, BlockTransfer.offer(SparkEnv.get, part)))
       else next()
   }
 
   /** The receiver whose next chunk is worth most, and some chunks for it. */
-  private def nextKeys(): Option[(String, Seq[ChunkKey])] = synchronized {
+  private def nextChunks(): Option[(String, Seq[HeldKey])] = synchronized {
     val waiting = queues.toSeq.filter(_._2.nonEmpty)
     waiting.maxByOption { case (receiver, queue) =>
-      (Outgoing.worth(cache, queue.head), -partsOf(receiver), receiver)
+      (queue.head.asks, -partsOf(receiver), receiver)
     }.map { case (receiver, queue) =>
       partsOf(receiver) += 1
-      val keys = ArrayBuffer.empty[ChunkKey]
+      val chunks = ArrayBuffer.empty[HeldKey]
       var bytes = 0L
-      while (queue.nonEmpty && (keys.isEmpty || bytes + queue.head.bytes <= Outgoing.PartBytes)) {
+      while (queue.nonEmpty && (chunks.isEmpty || bytes + queue.head.bytes <= Outgoing.PartBytes)) {
         val chunk = queue.dequeue()
-        keys += chunk.key
+        chunks += chunk
         bytes += chunk.bytes
       }
-      receiver -> keys.toSeq
+      receiver -> chunks.toSeq
     }
   }
 }
@@ -71,6 +71,9 @@ private object Outgoing extends Logging {
 
   /** Larger ones are read from files again. */
   private val MostChunkBytes = 64L << 20
+
+  /** Once so large a part of a pool has come from one executor, the rest takes free room only. */
+  private val MostDisplacedPart = 2
 
   private val FetchMillis = 5000L
 
@@ -98,12 +101,12 @@ private object Outgoing extends Logging {
       if isColumnChunk(held.key) && held.bytes <= MostChunkBytes
       file <- files.get(held.key.file)
       receiver <- receivers.get((file.identity.placementKey, held.key.rowGroup))
-    } yield receiver -> held
+    } yield receiver -> new HeldKey(held.key, held.bytes, worth(cache, held))
     // Others may be handed what was dealt to them before.
     val outgoing = current.updateAndGet(now =>
       if (now != null && (now.cache eq cache)) now else new Outgoing(cache))
     for ((receiver, some) <- chunks.groupMap(_._1)(_._2))
-      outgoing.deal(receiver, some.sortBy(-worth(cache, _)))
+      outgoing.deal(receiver, some.sortBy(-_.asks))
     val bytes = chunks.map(_._2.bytes).sum
     logInfo(s"$bytes bytes of this executor's column cache are to be handed to others")
     bytes
@@ -118,9 +121,16 @@ private object Outgoing extends Logging {
     }
   }
 
-  /** Takes what another executor hands over; returns how many bytes this one has of it then. */
-  def take(cache: ColumnCache, part: HandedPart): Long =
-    cache.handed.unpack(BlockTransfer.fetch(SparkEnv.get, part.offer, FetchMillis)).bytes
+  /**
+   * Takes what another executor hands over; returns how many bytes this one has of it then.
+   *
+   * @param before bytes that it has taken of the same hand-over
+   */
+  def take(cache: ColumnCache, part: HandedPart, before: Long): Long = {
+    val mayDisplace = before < cache.poolStats().capacityBytes / MostDisplacedPart
+    val bytes = BlockTransfer.fetch(SparkEnv.get, part.offer, FetchMillis)
+    cache.handed.unpack(bytes, mayDisplace).bytes
+  }
 
   private def isColumnChunk(key: ChunkKey): Boolean =
     try key.kind != EntryKind.CACHED_BATCH

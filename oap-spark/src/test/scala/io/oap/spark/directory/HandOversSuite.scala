@@ -24,6 +24,7 @@ final class HandOversSuite extends AnyFunSuite {
   private final class Executors(parts: Seq[String], answers: (String, Int) => Option[Long])
       extends HandOvers.Ask {
     val taken = new ConcurrentLinkedQueue[HandedPart]
+    val befores = new ConcurrentLinkedQueue[Long]
     val withdrawn = new ConcurrentLinkedQueue[HandedPart]
     val ended = new CountDownLatch(4)
     private val takes = new AtomicInteger
@@ -37,8 +38,9 @@ final class HandOversSuite extends AnyFunSuite {
         time: FiniteDuration): Option[A] = {
       val answer = request match {
         case _: HandOver => Some(parts.size.toLong)
-        case TakePart(part) =>
+        case TakePart(part, before) =>
           assert(executor === part.to)
+          befores.add(before)
           taken.add(part)
           answers(executor, takes.incrementAndGet())
         case NextPart(last, refusing) => Some(next(last, refusing))
@@ -70,6 +72,9 @@ final class HandOversSuite extends AnyFunSuite {
     val executors = new Executors(Seq.fill(20)(Seq("2", "3")).flatten, (_, _) => Some(5L))
     executors.run()
     assert(executors.takenBy("2") === 20 && executors.takenBy("3") === 20)
+    // Each is told what it has taken, but for what the other threads have on the way.
+    val most = executors.befores.asScala.max
+    assert(most >= 5 * (20 - 4) && most < 5 * 20)
   }
 
   test("who dies in the middle, or has no room, gets no more; the others do") {
