@@ -1,0 +1,79 @@
+package io.oap.spark.directory
+
+import org.apache.spark.SparkEnv
+import org.apache.spark.sql.functions.sum
+import org.scalatest.concurrent.Eventually.{eventually, interval, timeout}
+import org.scalatest.time.SpanSugar._
+
+import io.oap.spark.{CacheControl, ChunkInPool, ExecutorsSuite, HeldByExecutor}
+
+/** An executor that leaves while all pools are full, mostly of what nobody asks for again. */
+class FullPoolsSuite extends ExecutorsSuite(FullPoolsSuite.Executors) {
+  import FullPoolsSuite.Executors
+
+  private val Files = 24
+
+  override protected def settings: Map[String, String] =
+    super.settings +
+      ("spark.oap.pool.size" -> "2m") +
+      ("spark.decommission.enabled" -> "true") +
+      ("spark.storage.decommission.enabled" -> "true") +
+      ("spark.oap.cache.representation" -> "encoded") +
+      // Long enough for a loaded machine to look at it in peace.
+      ("spark.oap.cache.handOver" -> "20s")
+
+  override protected def beforeAll(): Unit = {
+    super.beforeAll()
+    // A part of the pools that one may lack, and more than there is in all of them.
+    write("hot", rows = 2500)
+    write("cold", rows = 40000)
+  }
+
+  private def write(name: String, rows: Int): Unit =
+    spark.range(0, Files.toLong * rows, 1, Files)
+      .selectExpr("CAST(rand(1) * 1e12 AS BIGINT) AS x", "CAST(rand(2) * 1e12 AS BIGINT) AS y")
+      .write.parquet(path(name))
+
+  private def query(name: String) = spark.read.parquet(path(name)).agg(sum("x"), sum("y"))
+
+  test("what is asked for often takes the place of what is not in the pools that are left") {
+    val expected = alone(rows(query("hot")))
+    eventually(timeout(1.minute)) {
+      for (_ <- 1 to 4) query("hot").collect()
+      assert(CacheControl.held(spark).values.count(hot(_).nonEmpty) === Executors)
+    }
+    eventually(timeout(1.minute)) {
+      query("cold").collect()
+      assert(CacheControl.held(spark).values.forall(one =>
+        one.chunks.values.sum > one.capacityBytes / 10 * 8))
+    }
+    query("hot").collect()
+    val before = CacheControl.held(spark)
+    val leaving = before.keys.maxBy(id => hot(before(id)).size)
+    val process = processes()(leaving)
+    assert(new ProcessBuilder("kill", "-s", "PWR", process.toString).start().waitFor() === 0)
+    val all = before.values.flatMap(hot).toSet
+    eventually(timeout(30.seconds), interval(100.millis)) {
+      val left = (CacheControl.held(spark) - leaving).values.flatMap(hot).toSet
+      assert(all -- left === Set.empty, s"of ${all.size}")
+    }
+    assert(Cluster.of(spark.sparkContext).directory.isLive(leaving), "all this while it is there")
+    assert(rows(query("hot")) === expected)
+  }
+
+  private def hot(executor: HeldByExecutor): Set[ChunkInPool] =
+    executor.chunks.keySet.filter(_.path.contains("/hot/"))
+
+  /** The process of each executor. */
+  private def processes(): Map[String, Long] = {
+    val ids = spark.sparkContext.parallelize(1 to 60, 60).map { _ =>
+      Thread.sleep(50)
+      SparkEnv.get.executorId -> ProcessHandle.current.pid
+    }
+    ids.collect().toMap
+  }
+}
+
+private object FullPoolsSuite {
+  val Executors = 3
+}
