@@ -73,11 +73,13 @@ object Compare {
       "data read cold",
       "data read warm",
       "log read warm",
+      "steps of the plan",
       "rows of the two")
     val lines = verdicts.map { v =>
       val said = if (v.isGood) v.verdict else s"WRONG: ${v.verdict}"
       val numbers = Seq(v.rows.toLong, v.hitsCold, v.hitsWarm, v.readCold, v.readWarm)
-      Seq(v.query, v.layout) ++ numbers.map(_.toString) :+ v.logWarm.fold("")(_.toString) :+ said
+      Seq(v.query, v.layout) ++ numbers.map(_.toString) ++
+        Seq(v.logWarm.fold("")(_.toString), if (v.steps.isEmpty) "same" else v.steps, said)
     }
     TextTable.align(header +: lines)
   }
@@ -88,6 +90,7 @@ object Compare {
    * @param hitsCold column chunks found in the cache by the first run; earlier queries filled it
    * @param readCold bytes of data files that the first run read, as the file system counts
    * @param logWarm bytes of logs and deletion vectors, where the file system tells
+   * @param steps what the plan of the warm run does otherwise than that of Spark alone
    */
   private final case class Verdict(
       query: String,
@@ -98,6 +101,7 @@ object Compare {
       readCold: Long,
       readWarm: Long,
       logWarm: Option[Long],
+      steps: String,
       isGood: Boolean,
       verdict: String)
 
@@ -119,12 +123,12 @@ object Compare {
       catch {
         case NonFatal(e) =>
           val said = s"$side failed: ${e.toString.takeWhile(_ != '\n')}"
-          Verdict(query, layout, 0, 0, 0, 0, 0, None, isGood = false, said)
+          Verdict(query, layout, 0, 0, 0, 0, 0, None, "", isGood = false, said)
       }
     }
 
     private def compared(): Verdict = {
-      val (expected, _) = run(systems.sparkAlone).result
+      val (expected, alone) = run(systems.sparkAlone).result
       val counted = Seq.fill(2)(run(systems.oap))
       val actual = counted.map(_.result)
       val difference =
@@ -147,7 +151,8 @@ object Compare {
       val hits = actual.map(_._2.metric("chunksHit"))
       val (cold, log) = (counted.head.bytes, warm.logBytes)
       val rows = expected.length
-      Verdict(query, layout, rows, hits(0), hits(1), cold, warm.bytes, log, isGood, said)
+      val steps = PlanSteps.difference(alone.steps, warm.result._2.steps)
+      Verdict(query, layout, rows, hits(0), hits(1), cold, warm.bytes, log, steps, isGood, said)
     }
 
     private def run(session: SparkSession): FileReads.Counted[(Seq[Row], QueryRun)] = {

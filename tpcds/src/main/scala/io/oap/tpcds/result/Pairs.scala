@@ -1,5 +1,7 @@
 package io.oap.tpcds.result
 
+import io.oap.tpcds.PlanSteps
+
 /**
  * The ratios of a result whose systems took turns in one application: how many times as fast a
  * system is as the first one. A query that failed anywhere has none.
@@ -57,6 +59,15 @@ final class Pairs(result: Result) {
   /** The query with the least ratio. */
   def least(ratio: Pairs.Ratio): Option[(String, Double)] =
     queries.flatMap(query => ratio(query).map(query -> _)).minByOption(_._2)
+
+  /** What the plan of a system does more or less often than that of the first one, in the last run. */
+  def otherSteps(query: String, other: String): String =
+    PlanSteps.difference(steps(query, base), steps(query, other))
+
+  private def steps(query: String, system: String): Map[String, Long] = (for {
+    round <- result.rounds if round.system == system && !failed.contains(query)
+    run <- round.queries if run.query == query
+  } yield round.number -> run.steps).maxByOption(_._1).fold(Map.empty[String, Long])(_._2)
 
   /** How the fact tables lie, in a word. */
   def layout: String = (if (plan.form == "parquet") "" else s"${plan.form} ") +

@@ -11,7 +11,8 @@ final class PairsTable(result: Result) {
       s"    ${result.commands.mkString("\n    ")}",
       how,
       table(header, pairs.queries.map(line) :+ means),
-      bars
+      bars,
+      otherPlans
     )
     parts.filter(_.nonEmpty).mkString("", "\n\n", "\n")
   }
@@ -55,6 +56,15 @@ final class PairsTable(result: Result) {
     else table(
       Seq("bar", "", "measured", "verdict"),
       judged.map(bar => Seq(bar.what, bar.bar, bar.measured, bar.verdict)))
+  }
+
+  private def otherPlans: String = {
+    val lines = for {
+      query <- pairs.queries
+      other <- others
+      steps = pairs.otherSteps(query, other) if steps.nonEmpty
+    } yield Seq(query, other, steps)
+    if (lines.isEmpty) "" else table(Seq("other plan", "", s"steps beside ${pairs.base}"), lines)
   }
 
   private def text(ratio: Option[Double]): String = ratio.fold("")(value => f"$value%.2f")

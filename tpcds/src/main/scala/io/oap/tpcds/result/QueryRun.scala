@@ -5,7 +5,7 @@ import java.util.concurrent.TimeUnit
 import com.fasterxml.jackson.databind.annotation.JsonDeserialize
 import org.apache.spark.sql.{Row, SparkSession}
 
-import io.oap.tpcds.{Queries, ScanMetrics}
+import io.oap.tpcds.{PlanSteps, Queries, ScanMetrics}
 
 /**
  * One run of one query.
@@ -18,6 +18,7 @@ import io.oap.tpcds.{Queries, ScanMetrics}
  * @param fileBytes read from data files, as Spark or the file system counted them; none where only
  *     the round knows it, because queries ran at the same time
  * @param requests to the file system, where it was asked
+ * @param steps what its plan did how often, see [[io.oap.tpcds.PlanSteps]]
  * @param difference how the rows differ from what they should be; empty when they do not
  * @param error why the query failed; empty when it did not
  */
@@ -30,6 +31,7 @@ final case class QueryRun(
     begun: Double = 0,
     @JsonDeserialize(contentAs = classOf[java.lang.Long]) fileBytes: Option[Long] = None,
     @JsonDeserialize(contentAs = classOf[java.lang.Long]) requests: Option[Long] = None,
+    @JsonDeserialize(contentAs = classOf[java.lang.Long]) steps: Map[String, Long] = Map.empty,
     difference: String = "",
     error: String = "") {
   def ended: Double = begun + seconds
@@ -61,7 +63,8 @@ object QueryRun {
     val frame = session.sql(text)
     val rows = frame.collect().toSeq
     val seconds = secondsSince(start)
-    (rows, QueryRun(query, seconds, ScanMetrics.of(frame.queryExecution.executedPlan), rows.size))
+    val plan = frame.queryExecution.executedPlan
+    (rows, QueryRun(query, seconds, ScanMetrics.of(plan), rows.size, steps = PlanSteps.of(plan)))
   }
 
   private[tpcds] def secondsSince(nanoTime: Long): Double =

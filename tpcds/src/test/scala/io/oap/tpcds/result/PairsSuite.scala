@@ -131,4 +131,18 @@ class PairsSuite extends AnyFunSuite {
     assert(text.contains("scale 10, plain") && text.contains("    dev/tpcds pairs"))
     assert(text.contains("built has spark.oap.buildsides.enabled=false."))
   }
+
+  test("plans of the last run that have other steps are listed, as far as they do") {
+    val made = result(Seq("q52", "q42"), spark -> always(8), oap -> always(2))
+    def steps(system: String, number: Int, query: String): Map[String, Long] =
+      if (system == "spark" || query == "q42") Map("scans" -> 2L, "shuffles" -> 3L)
+      else if (number < 6) Map("scans" -> 9L)
+      else Map("scans" -> 2L, "shuffles" -> 4L, "sort-merge joins" -> 1L)
+    val ran = made.copy(rounds = made.rounds.map(round =>
+      round.copy(queries = round.queries.map(run =>
+        run.copy(steps = steps(round.system, round.number, run.query))))))
+    val text = new PairsTable(ran).markdown
+    assert(text.contains("| q52 | oap | shuffles 3 -> 4, sort-merge joins 0 -> 1 |"))
+    assert(!text.contains("| q42 | oap |") && !new PairsTable(made).markdown.contains("other plan"))
+  }
 }

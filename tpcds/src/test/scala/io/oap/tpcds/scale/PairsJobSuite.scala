@@ -42,6 +42,7 @@ class PairsJobSuite extends SparkContextSuite {
     for (system <- Seq("built", "oap")) {
       assert(last(system).forall(run => run.fromPool > 0 && run.metric("chunksMissed") == 0))
     }
+    assert(last("spark").forall(_.steps("scans") == 3))
     // What is kept of the dimensions is not read again, and only where it is to be kept.
     assert(last("oap").map(_.fromPool).sum < last("built").map(_.fromPool).sum)
     assert(page.contains("| q52 | ") && page.contains("| oap, first runs | at least 1 x |"))
