@@ -29,7 +29,10 @@ private[spark] object BuildSideKey {
     "spark.oap.",
     "spark.sql.adaptive.",
     "spark.sql.autoBroadcastJoinThreshold",
-    "spark.sql.shuffle.partitions")
+    "spark.sql.shuffle.partitions",
+    // Delta sets it with each commit of the session, into whatever table.
+    "spark.databricks.delta.lastCommitVersionInSession"
+  )
 
   /**
    * Returns the key by which the rows of a plan as a relation are known now; none where they do not

@@ -51,10 +51,9 @@ class DeltaBuildSideSuite extends DeltaScanSuite with BuildSideTables {
       assertEachIsSeen(
         first ++ Seq(s"DELETE FROM $table WHERE brand = 4") ++ rest :+ s"OPTIMIZE $table")(star(
         table))
-      // The version is an option of the scan, and so part of the key.
-      assertBuiltAgain(star(s"$table VERSION AS OF 1"), "a former version")
+      // It has the files of the first state, and they have not changed.
+      assertTaken(star(s"$table VERSION AS OF 1"), "a former version")
       sql(s"RESTORE TABLE $table TO VERSION AS OF 1")
-      assertRows(rows(star(table)), alone(rows(star(table))), "after RESTORE")
       assertTaken(star(table), "after RESTORE")
       sql(s"ALTER TABLE $table SET TBLPROPERTIES ('own' = 'other')")
       assertBuiltAgain(star(table), "after a change of properties")
@@ -97,6 +96,39 @@ class DeltaBuildSideSuite extends DeltaScanSuite with BuildSideTables {
       assertBuiltAgain(
         sql(s"SELECT /*+ BROADCAST(d) */ sum(s.id) FROM sales_delta s JOIN parts d ON s.item = d.$column"),
         column)
+  }
+
+  test("a clone has the files of its table, and changes by itself") {
+    val table = create("cloned", "'delta.enableDeletionVectors' = 'true'")
+    val clone = s"delta.`${watched("clone")}`"
+    sql(s"CREATE TABLE $clone SHALLOW CLONE $table")
+    assertKept(star(table))
+    assertBuiltAgain(star(clone), "the clone")
+    assertEachIsSeen(Seq(s"DELETE FROM $clone WHERE brand = 1"))(star(clone))
+    assertTaken(star(table), "the clone has changed")
+    assertEachIsSeen(Seq(s"DELETE FROM $table WHERE brand = 2"))(star(table))
+    assertTaken(star(clone), "the table has changed")
+  }
+
+  test("a version whose files VACUUM has removed is lost as it is without the cache") {
+    val table = create("vacuumed", "'delta.enableDeletionVectors' = 'false'")
+    assertKept(star(table))
+    assertKept(star(s"$table VERSION AS OF 1"))
+    sql(s"UPDATE $table SET name = 'zz' WHERE brand >= 0")
+    assertBuiltAgain(star(table), "all rows are written again")
+    withConf("spark.databricks.delta.retentionDurationCheck.enabled" -> "false")(
+      sql(s"VACUUM $table RETAIN 0 HOURS").collect())
+    assertTaken(star(table), "the files of the table are there")
+    val expected = alone(outcome(star(s"$table VERSION AS OF 1")))
+    assert(expected.isLeft, "Spark alone still finds the files")
+    assertOutcome(outcome(star(s"$table VERSION AS OF 1")), expected, "a former version")
+  }
+
+  test("what has changed between versions is no build side") {
+    val table = create("feed", "'delta.enableChangeDataFeed' = 'true'")
+    sql(s"DELETE FROM $table WHERE brand = 1")
+    assertNotKept(star(
+      s"(SELECT brand, name FROM table_changes_by_path('${watched("feed")}', 1) WHERE _change_type = 'delete')"))
   }
 
   test("ORC files and buckets are asked for, too") {

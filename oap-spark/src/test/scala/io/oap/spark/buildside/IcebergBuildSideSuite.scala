@@ -4,7 +4,7 @@ import org.apache.iceberg.spark.Spark3Util
 import org.apache.spark.sql.DataFrame
 
 import io.oap.spark.CacheControl
-import io.oap.spark.iceberg.IcebergSuite
+import io.oap.spark.iceberg.{EqualityDeletes, IcebergSuite}
 
 /** Build sides of Iceberg tables are kept until what a query would read is something else. */
 class IcebergBuildSideSuite extends IcebergSuite with BuildSideTables {
@@ -73,6 +73,19 @@ class IcebergBuildSideSuite extends IcebergSuite with BuildSideTables {
       sql(s"ALTER TABLE $table SET TBLPROPERTIES ('comment' = 'other')")
       assertBuiltAgain(star(table), "after a change of properties")
     }
+
+  test("equality deletes are seen, and so is which column they compare") {
+    create("equal")
+    val table = "ice.db.equal"
+    assertKept(star(table))
+    val first = sql(s"SELECT snapshot_id FROM $table.snapshots").head().getLong(0)
+    for ((column, value) <- Seq("brand" -> 1, "size" -> 1, "size" -> 20, "brand" -> 4)) {
+      EqualityDeletes.commit(spark, table, column, Seq(value))
+      assertBuiltAgain(star(table), s"$column = $value is deleted")
+    }
+    assert(star(table).head().getLong(2) === 20000 / 100 * 2, "two of five brands are left")
+    assertTaken(star(s"$table VERSION AS OF $first"), "the first snapshot")
+  }
 
   test("branches, tags, time travel and increments have their own sides") {
     create("branched")

@@ -1,11 +1,5 @@
 package io.oap.spark.iceberg
 
-import org.apache.iceberg.PartitionSpec
-import org.apache.iceberg.data.{GenericRecord, Record}
-import org.apache.iceberg.data.parquet.GenericParquetWriter
-import org.apache.iceberg.parquet.Parquet
-import org.apache.iceberg.spark.Spark3Util
-
 import io.oap.spark.CacheControl
 
 /** Tables that are changed, with the cache on, are as they are without it. */
@@ -69,32 +63,10 @@ class IcebergChangeSuite extends IcebergSuite {
     assert(read.nonEmpty && read.forall(_.getName.endsWith(".puffin")))
   }
 
-  /** As a stream of changes into a table writes them; Spark writes none. */
-  private def deleteEqual(table: String, ids: Seq[Long]): Unit = {
-    val iceberg = Spark3Util.loadIcebergTable(spark, s"ice.db.$table")
-    val schema = iceberg.schema.select("id")
-    val writer = Parquet
-      .writeDeletes(iceberg.io.newOutputFile(s"${iceberg.location}/data/equal.parquet"))
-      .forTable(iceberg)
-      .withSpec(PartitionSpec.unpartitioned)
-      .rowSchema(schema)
-      .createWriterFunc((rows, file) => GenericParquetWriter.create(rows, file))
-      .equalityFieldIds(schema.findField("id").fieldId)
-      .buildEqualityWriter[Record]()
-    ids.foreach { id =>
-      val row = GenericRecord.create(schema)
-      row.setField("id", id)
-      writer.write(row)
-    }
-    writer.close()
-    iceberg.newRowDelta().addDeletes(writer.toDeleteFile).commit()
-    sql(s"REFRESH TABLE ice.db.$table"): Unit
-  }
-
   test("equality deletes are read from the pool") {
     sql("CREATE TABLE ice.db.equal (id BIGINT, s STRING) USING iceberg")
     sql("INSERT INTO ice.db.equal SELECT id, string(id) FROM range(1000)")
-    deleteEqual("equal", 100L until 200L)
+    EqualityDeletes.commit(spark, "ice.db.equal", "id", 100L until 200L)
     assert(rows(sql("SELECT s FROM ice.db.equal")).size === 900)
     assertWarm(sql("SELECT s FROM ice.db.equal"))
     assertWarm(sql("SELECT * FROM ice.db.equal WHERE id BETWEEN 50 AND 250"))
