@@ -128,6 +128,16 @@ public final class SparkInternals {
     new SQLConf().setConfString(entry.key(), text);
   }
 
+  /**
+   * The value of a key in a session that has not set it, if it is one of Spark's and has one there.
+   * Unlike a list of all definitions it loads nothing, such as Hive's classes.
+   */
+  public static Option<String> defaultOf(String key) {
+    return SQLConf$.MODULE$.containsConfigKey(key)
+        ? Option.apply(new SQLConf().getConfString(key))
+        : Option.empty();
+  }
+
   /** Whether this process is the driver, which in local mode is the executor too. */
   public static boolean isDriver(SparkEnv environment) {
     return environment.executorId().equals(SparkContext$.MODULE$.DRIVER_IDENTIFIER());

@@ -4,6 +4,8 @@ import org.apache.spark.sql.catalyst.plans.physical.BroadcastMode
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.internal.SQLConf
 
+import io.oap.spark.internals.SparkInternals
+
 /**
  * All that decides about the relation of a broadcast.
  *
@@ -50,13 +52,10 @@ private[spark] object BuildSideKey {
     reads <- files.ask()
   } yield BuildSideKey(shape, mode.canonicalized, reads, settings(conf))
 
-  /** What Spark takes where nothing is set; a session that sets the same is no other one. */
-  private lazy val defaults: Map[String, String] =
-    new SQLConf().getAllDefinedConfs.map { case (key, value, _, _) => key -> value }.toMap
-
+  /** What is set to another value than Spark's: a session that sets the same is no other one. */
   private def settings(conf: SQLConf): Map[String, String] =
     conf.getAllConfs.filterNot { case (key, value) =>
-      Harmless.exists(key.startsWith) || defaults.get(key).contains(value)
+      Harmless.exists(key.startsWith) || SparkInternals.defaultOf(key).contains(value)
     } +
       // Where it is not set it is that of the process, which may change.
       (SQLConf.SESSION_LOCAL_TIMEZONE.key -> conf.sessionLocalTimeZone)

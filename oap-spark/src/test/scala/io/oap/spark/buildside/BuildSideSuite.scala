@@ -149,6 +149,11 @@ class BuildSideSuite extends CacheSuite with BuildSideTables {
       assert(asked(rows(query)) === ((1, 0)))
       withConf("spark.sql.ansi.enabled" -> "false")(assert(asked(rows(query)) === ((0, 1))))
       withConf("spark.sql.shuffle.partitions" -> "3")(assert(asked(rows(query)) === ((1, 0))))
+      // What Spark takes anyway, said of a key that it does not show.
+      withConf("spark.sql.codegen.useIdInClassName" -> "true") {
+        assert(asked(rows(query)) === ((1, 0)))
+      }
+      withConf("spark.unknown" -> "true")(assert(asked(rows(query)) === ((0, 1))))
     }
   }
 
