@@ -22,6 +22,9 @@ trait Turns {
 
   def run(system: String, query: String): (Seq[Row], QueryRun)
 
+  /** Called with all runs of a query, by system and number of the round, before the next query begins. */
+  def ended(query: String, runs: Seq[(String, Int, QueryRun)]): Unit = ()
+
   /** Whether rows that are not the expected ones are as right as those. */
   def areAsRight(system: String, query: String, rows: Seq[Row]): Boolean = false
 }
@@ -43,7 +46,9 @@ final class InTurn(turns: Turns, numbers: Range, progress: Progress) {
       queries.indices.map(query => numbers.map(number => turns.order(query, number).size).sum)
     val total = orders.sum.toLong
     val runs = queries.zipWithIndex.flatMap { case (query, index) =>
-      runsOf(query, index, orders.take(index).sum.toLong, total)
+      val ran = runsOf(query, index, orders.take(index).sum.toLong, total)
+      turns.ended(query, ran)
+      ran
     }
     for {
       number <- numbers

@@ -6,7 +6,7 @@ import org.apache.spark.sql.{Row, SparkSession}
 
 import io.oap.tpcds.{FileReads, InTurn, Progress, Queries, RowComparison, Systems, Turns}
 import io.oap.tpcds.lake.TableForm
-import io.oap.tpcds.result.{Plan, QueryRun, Round}
+import io.oap.tpcds.result.{Plan, QueryRun, Round, Statistics}
 import io.oap.tpcds.storage.StorageClass
 
 /**
@@ -59,6 +59,20 @@ final class PairedSystems(plan: Plan, progress: Progress) extends Turns {
         val said = s"${e.getClass.getSimpleName}: ${e.getMessage}".linesIterator.next()
         (Nil, QueryRun(query, 0, Map.empty, 0, error = said))
     }
+
+  // Said at once: the table comes only after all queries, and never if somebody ends the run.
+  override def ended(query: String, runs: Seq[(String, Int, QueryRun)]): Unit = {
+    val words = names.map { name =>
+      val own = runs.collect { case (`name`, number, run) => number -> run }
+      own.map(_._2).find(run => run.error.nonEmpty || run.difference.nonEmpty) match {
+        case Some(wrong) => s"$name ${wrong.error}${wrong.difference}"
+        case None =>
+          val warm = Statistics.median(own.filter(_._1 > 0).map(_._2.seconds))
+          f"$name ${own.minBy(_._1)._2.seconds}%.2f s first, $warm%.2f s"
+      }
+    }
+    progress.say(s"$query: ${words.mkString("; ")}")
+  }
 
   override def areAsRight(system: String, query: String, rows: Seq[Row]): Boolean =
     RowComparison.onlyTiesDiffer(sparkAlone, sessions(system), Queries.text(query), rows)

@@ -1,10 +1,11 @@
 package io.oap.tpcds.scale
 
+import java.io.{ByteArrayOutputStream, PrintStream}
 import java.nio.file.Files
 
 import org.apache.spark.sql.Row
 
-import io.oap.tpcds.{Json, Options, SparkContextSuite}
+import io.oap.tpcds.{Json, Options, Progress, SparkContextSuite}
 import io.oap.tpcds.result.{MadePlans, MeasuredSystem, Pairs, Plan, Result}
 
 /** A whole run of systems in turn on tiny data. */
@@ -24,9 +25,13 @@ class PairsJobSuite extends SparkContextSuite {
       warmUps = 3,
       rounds = 2)
 
+  private val said = new ByteArrayOutputStream()
+
   private def run(plan: Plan): (Int, Result, String) = {
     val out = root.resolve("pairs.json")
-    val status = PairsJob.run(RunRequest(plan, out.toString, 0, "", "dev/tpcds pairs", "r"), silent)
+    val progress = new Progress(new PrintStream(said), isTerminal = false)
+    val request = RunRequest(plan, out.toString, 0, "", "dev/tpcds pairs", "r")
+    val status = PairsJob.run(request, progress)
     val page = Files.readString(root.resolve("pairs.md"))
     (status, Json.read(Files.readString(out), classOf[Result]), page)
   }
@@ -45,6 +50,9 @@ class PairsJobSuite extends SparkContextSuite {
     assert(last("spark").forall(_.steps("scans") == 3))
     // What is kept of the dimensions is not read again, and only where it is to be kept.
     assert(last("oap").map(_.fromPool).sum < last("built").map(_.fromPool).sum)
+    val seconds = "[0-9.]+ s first, [0-9.]+ s"
+    assert(said.toString.linesIterator.exists(
+      _.matches(s"q42: spark $seconds; built $seconds; oap $seconds")))
     assert(page.contains("| q52 | ") && page.contains("| oap, first runs | at least 1 x |"))
   }
 
