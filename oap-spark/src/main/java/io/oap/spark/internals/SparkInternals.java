@@ -29,6 +29,7 @@ import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.datasources.DataSourceStrategy$;
 import org.apache.spark.sql.execution.datasources.PruneFileSourcePartitions$;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Strategy$;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.internal.SQLConf$;
@@ -72,6 +73,11 @@ public final class SparkInternals {
   /** A condition of a query as the filter with the same meaning, if there is one. */
   public static Option<Filter> toFilter(Expression condition) {
     return DataSourceStrategy$.MODULE$.translateFilter(condition, true);
+  }
+
+  /** A runtime filter whose values are there, as a V2 scan is told of it. */
+  public static Option<Predicate> toPredicate(Expression filter) {
+    return DataSourceV2Strategy$.MODULE$.translateRuntimeFilterV2(filter);
   }
 
   /** The configuration of a session. */

@@ -4,6 +4,7 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.expressions.{
   AttributeReference,
+  DynamicPruningExpression,
   Expression,
   ExprId,
   PlanExpression,
@@ -133,7 +134,9 @@ private[spark] object PlanShape {
   /** What a scan says of files is that of the listing, which may be old. */
   private def scanned(scan: FileSourceScanExec): Option[Seq[Any]] = {
     val options = CaseInsensitiveMap(scan.relation.options)
-    val filters = scan.partitionFilters ++ scan.dataFilters
+    // Join keys leave out rows that a join of the same shape leaves out, too.
+    val dataFilters = scan.dataFilters.filterNot(_.isInstanceOf[DynamicPruningExpression])
+    val filters = scan.partitionFilters ++ dataFilters
     scan.relation.fileFormat match {
       case format: CachedFormat
           if scan.stream.isEmpty && filters.forall(isSettled) &&
@@ -147,7 +150,7 @@ private[spark] object PlanShape {
           scan.requiredSchema,
           scan.output,
           scan.partitionFilters,
-          scan.dataFilters,
+          dataFilters,
           scan.optionalBucketSet.map(_.iterator.toSeq)
         ))
       case _ => None

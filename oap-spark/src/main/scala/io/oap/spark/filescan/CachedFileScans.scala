@@ -23,7 +23,7 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 import io.oap.spark.directory.Cluster
-import io.oap.spark.optimizer.UseColumnCache
+import io.oap.spark.optimizer.{BroadcastKeys, UseColumnCache}
 import io.oap.spark.scan.{CachedParquetScan, FiltersAbove, PlacedStages}
 import io.oap.spark.table.{CachedFormats, ScanCachePolicy, TableSelector, TablesRead}
 
@@ -36,31 +36,35 @@ import io.oap.spark.table.{CachedFormats, ScanCachePolicy, TableSelector, Tables
 private[spark] final case class CachedFileScans(session: SparkSession) extends Rule[SparkPlan]
     with PredicateHelper {
 
-  override def apply(plan: SparkPlan): SparkPlan =
-    cached(plan, Nil, PlacedStages.mayBeIn(plan))
+  override def apply(plan: SparkPlan): SparkPlan = {
+    lazy val broadcasts = new BroadcastKeys(plan)
+    cached(plan, Nil, PlacedStages.mayBeIn(plan), broadcasts)
+  }
 
   /**
    * Has the scans of a plan read through the cache.
    *
    * @param above conditions of the filters that all rows of the plan come to next
    * @param isPlaced whether tasks may be told where to run
+   * @param broadcasts those of the whole plan that are there
    */
   private def cached(
       plan: SparkPlan,
       above: Seq[Expression],
-      isPlaced: Boolean): SparkPlan = plan match {
+      isPlaced: Boolean,
+      broadcasts: => BroadcastKeys): SparkPlan = plan match {
     case scan: FileSourceScanExec =>
-      cachedFiles(scan, above, isPlaced).fold(plan)(files =>
-        instead(scan, scan.copy(relation = files)))
+      cachedFiles(scan, above, isPlaced, broadcasts).fold(plan)(instead(scan, _))
     case batch: BatchScanExec =>
       CachedOrcScan.of(batch.scan, session, conf).fold(plan)(scan =>
         instead(batch, batch.copy(scan = scan)))
     case FilterExec(condition, _) if condition.deterministic =>
-      plan.mapChildren(cached(_, above ++ splitConjunctivePredicates(condition), isPlaced))
+      plan.mapChildren(
+        cached(_, above ++ splitConjunctivePredicates(condition), isPlaced, broadcasts))
     // Spark puts one between a filter and a scan with metadata columns.
     case ProjectExec(columns, _) if columns.forall(_.deterministic) =>
-      plan.mapChildren(cached(_, above, isPlaced))
-    case _ => plan.mapChildren(cached(_, Nil, isPlaced))
+      plan.mapChildren(cached(_, above, isPlaced, broadcasts))
+    case _ => plan.mapChildren(cached(_, Nil, isPlaced, broadcasts))
   }
 
   private def instead(meant: SparkPlan, cached: SparkPlan): SparkPlan = {
@@ -71,7 +75,8 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
   private def cachedFiles(
       scan: FileSourceScanExec,
       above: Seq[Expression],
-      isPlaced: Boolean): Option[HadoopFsRelation] = {
+      isPlaced: Boolean,
+      broadcasts: => BroadcastKeys): Option[FileSourceScanExec] = {
     val source = scan.logicalLink.toSeq.flatMap(_.collectLeaves()).collectFirst {
       case relation: LogicalRelation => relation
     }
@@ -85,7 +90,14 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
     } yield {
       // Behind these stand columns of partitions and metadata, whose names may be those of columns.
       val columns = scan.output.take(scan.requiredSchema.length)
-      withCache(scan, format, table, choice, FiltersAbove.of(columns, above), isPlaced)
+      val keys = FileJoinKeys.of(
+        scan,
+        columns,
+        if (format.isInstanceOf[ParquetFileFormat]) broadcasts.of(scan) else Nil)
+      val asked = AskedAbove(FiltersAbove.of(columns, above), keys)
+      scan.copy(
+        relation = withCache(scan, format, table, choice, asked, isPlaced),
+        dataFilters = scan.dataFilters ++ keys.pruning)
     }
   }
 
@@ -121,7 +133,7 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
       format: FileFormat,
       table: Option[CatalogTable],
       choice: TableSelector,
-      above: FiltersAbove,
+      asked: AskedAbove,
       isPlaced: Boolean): HadoopFsRelation = {
     val context = session.sparkContext
     val files = scan.relation
@@ -140,7 +152,7 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
     val schemes = CachedFormat.schemes(paths, context.hadoopConfiguration)
     files.copy(
       location = new CachedFileIndex(files.location, placement(scan, format).filter(_ => isPlaced)),
-      fileFormat = CachedFormat.of(format, name, schemes, policy, figures, above)
+      fileFormat = CachedFormat.of(format, name, schemes, policy, figures, asked)
     )(files.sparkSession)
   }
 

@@ -16,7 +16,6 @@ import org.apache.spark.sql.sources.{DataSourceRegister, Filter}
 import org.apache.spark.sql.types.{DataType, StructField, StructType}
 
 import io.oap.spark.read.CountingFormat
-import io.oap.spark.scan.FiltersAbove
 import io.oap.spark.status.Figures
 import io.oap.spark.table.ScanCachePolicy
 
@@ -140,7 +139,7 @@ private[spark] final class CachedParquetFormat(
     override val table: String,
     override protected val schemes: Seq[String],
     override protected val orders: ReadOrders,
-    above: FiltersAbove)
+    above: AskedAbove)
     extends ParquetFileFormat
     with CachedFormat {
 
@@ -175,7 +174,7 @@ private[spark] object CachedFormat {
       schemes: Seq[String],
       policy: ScanCachePolicy,
       figures: ReaderFigures,
-      above: FiltersAbove): FileFormat = {
+      above: AskedAbove): FileFormat = {
     def orders(kind: FileKind) = ReadOrders(kind, policy, figures)
     meant match {
       case orc: OrcFileFormat => new CachedOrcFormat(orc, table, schemes, orders(FileKind.Orc))

@@ -71,6 +71,9 @@ private[filescan] final case class RowGroupReads(
   }
 }
 
+/** What the plan above a scan goes on to ask of its rows: filters, and joins by their keys. */
+private[filescan] final case class AskedAbove(filters: FiltersAbove, keys: FileJoinKeys)
+
 /** What Spark asks a format to read for a scan. */
 private[filescan] final case class ScanRequest(
     session: SparkSession,
@@ -98,7 +101,7 @@ private[filescan] object RowGroupReads {
   def of(
       scan: ScanRequest,
       meant: FileFormat,
-      above: FiltersAbove,
+      above: AskedAbove,
       read: PartitionedFile => Iterator[InternalRow],
       asked: Configuration): Option[RowGroupReads] = {
     val deleted = if (isOfSpark(read)) None else deletedRows(scan, meant)
@@ -111,7 +114,9 @@ private[filescan] object RowGroupReads {
     } yield {
       val context = scan.session.sparkContext
       val options = new ParquetOptions(scan.options, scan.conf)
-      val rows = if (scan.conf.parquetFilterPushDown) above.rows(inFiles.fieldNames.toSeq) else Nil
+      val names = inFiles.fieldNames.toSeq
+      val rows = if (scan.conf.parquetFilterPushDown) above.filters.rows(names) else Nil
+      val joined = above.keys.filters(inFiles)
       RowGroupReads(
         ParquetPartitionReaderFactory(
           scan.conf,
@@ -119,12 +124,14 @@ private[filescan] object RowGroupReads {
           inFiles,
           inFiles,
           scan.partitionSchema,
-          rowGroupFilters(scan, above, inFiles).toArray,
+          rowGroupFilters(scan, above.filters, inFiles).toArray,
           None,
           options
         ),
         ReadSettings.of(scan.conf, options),
-        ScanConditions(Array.empty, SentFilters.of(RowFilter.needed(rows), context)),
+        ScanConditions(
+          joined.rowGroups,
+          SentFilters.of(RowFilter.needed(rows ++ joined.rows), context)),
         deleted,
         scan.options.get(FileFormat.OPTION_RETURNING_BATCH).contains("true")
       )
