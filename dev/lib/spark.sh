@@ -53,8 +53,8 @@ install_spark() {
     touch "$1/complete"
 }
 
-# build_oap [Maven's option...]: builds the jars of all modules, unless no source is newer than the last
-# build. Tests are not compiled, which would take longer than all the rest; -Dmaven.test.skip=false does.
+# Builds the jars of all modules, unless no source is newer than the last build. Tests are compiled only
+# with SKIP_TEST_CLASSES=false: they take longer than all the rest.
 build_oap() {
   local stamp sources=("$OAP_ROOT"/pom.xml "$OAP_ROOT"/*/pom.xml "$OAP_ROOT"/*/src/main)
   stamp="$OAP_ROOT/.cache/built${MAVEN_PROFILE[*]}"
@@ -71,7 +71,7 @@ build_oap() {
   # The time before the build: what changes while it runs is built the next time.
   touch "$stamp.begun"
   (cd "$OAP_ROOT" &&
-    mvn -q -B "${MAVEN_PROFILE[@]}" -DskipTests -Dmaven.test.skip=true "$@" package) &&
+    mvn -q -B "${MAVEN_PROFILE[@]}" -DskipTests "-Dmaven.test.skip=${SKIP_TEST_CLASSES:-true}" package) &&
     mv "$stamp.begun" "$stamp"
 }
 
