@@ -1,5 +1,6 @@
 package io.oap.spark
 
+import org.apache.spark.SparkEnv
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
@@ -28,6 +29,19 @@ abstract class ExecutorsSuite(executors: Int) extends CacheSuite {
     scans.flatMap(_.inputPartitions).flatMap(_.preferredLocations())
       .collect { case s"executor_${_}_$id" => id }.toSet
   }
+
+  /** The process of each executor, as far as it has a free slot now. */
+  protected def processes(): Map[String, Long] = {
+    val ids = spark.sparkContext.parallelize(1 to 60, 60).map { _ =>
+      Thread.sleep(50)
+      SparkEnv.get.executorId -> ProcessHandle.current.pid
+    }
+    ids.collect().toMap
+  }
+
+  /** @param name of the signal, as `kill -s` takes it */
+  protected def signal(process: Long, name: String): Unit =
+    assert(new ProcessBuilder("kill", "-s", name, process.toString).start().waitFor() === 0)
 
   override protected def afterAll(): Unit =
     try super.afterAll()

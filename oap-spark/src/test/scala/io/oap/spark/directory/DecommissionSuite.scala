@@ -42,18 +42,6 @@ class DecommissionSuite extends ExecutorsSuite(DecommissionSuite.Executors) {
 
   private def warm(): Unit = for (_ <- 1 to 3) query.collect()
 
-  /** The process of each executor. */
-  private def processes(): Map[String, Long] = {
-    val ids = spark.sparkContext.parallelize(1 to 60, 60).map { _ =>
-      Thread.sleep(50)
-      SparkEnv.get.executorId -> ProcessHandle.current.pid
-    }
-    ids.collect().toMap
-  }
-
-  private def signal(process: Long, name: String): Unit =
-    assert(new ProcessBuilder("kill", "-s", name, process.toString).start().waitFor() === 0)
-
   private def chunksOf(executors: Iterable[String]): Set[ChunkInPool] = {
     val held = CacheControl.held(spark)
     executors.flatMap(id => held.get(id).toSeq.flatMap(_.chunks.keys)).toSet

@@ -1,6 +1,5 @@
 package io.oap.spark.directory
 
-import org.apache.spark.SparkEnv
 import org.apache.spark.sql.functions.sum
 import org.scalatest.concurrent.Eventually.{eventually, interval, timeout}
 import org.scalatest.time.SpanSugar._
@@ -50,8 +49,7 @@ class FullPoolsSuite extends ExecutorsSuite(FullPoolsSuite.Executors) {
     query("hot").collect()
     val before = CacheControl.held(spark)
     val leaving = before.keys.maxBy(id => hot(before(id)).size)
-    val process = processes()(leaving)
-    assert(new ProcessBuilder("kill", "-s", "PWR", process.toString).start().waitFor() === 0)
+    signal(processes()(leaving), "PWR")
     val all = before.values.flatMap(hot).toSet
     eventually(timeout(30.seconds), interval(100.millis)) {
       val left = (CacheControl.held(spark) - leaving).values.flatMap(hot).toSet
@@ -63,15 +61,6 @@ class FullPoolsSuite extends ExecutorsSuite(FullPoolsSuite.Executors) {
 
   private def hot(executor: HeldByExecutor): Set[ChunkInPool] =
     executor.chunks.keySet.filter(_.path.contains("/hot/"))
-
-  /** The process of each executor. */
-  private def processes(): Map[String, Long] = {
-    val ids = spark.sparkContext.parallelize(1 to 60, 60).map { _ =>
-      Thread.sleep(50)
-      SparkEnv.get.executorId -> ProcessHandle.current.pid
-    }
-    ids.collect().toMap
-  }
 }
 
 private object FullPoolsSuite {

@@ -100,15 +100,11 @@ class BusySlotsSuite extends ExecutorsSuite(2) with Eventually {
 
   /** Runs the body while an executor stands still. */
   private def whilePaused[T](executor: String)(body: => T): T = {
-    val pids = spark.sparkContext.makeRDD(0 until 20, 20)
-      .map { _ => Thread.sleep(20); org.apache.spark.SparkEnv.get.executorId -> pid }
-      .collect().toMap
-    assert(pids.keySet === Ids.toSet)
-    def signal(name: String): Unit =
-      assert(new ProcessBuilder("kill", s"-$name", pids(executor).toString).start().waitFor() === 0)
-    signal("STOP")
+    val all = processes()
+    assert(all.keySet === Ids.toSet)
+    signal(all(executor), "STOP")
     try body
-    finally signal("CONT")
+    finally signal(all(executor), "CONT")
   }
 
   test("executors on which no task has used the cache say so, and keep a new capacity for later") {
@@ -192,8 +188,6 @@ class BusySlotsSuite extends ExecutorsSuite(2) with Eventually {
 
 private object BusySlotsSuite {
   private val Ids = Seq("0", "1")
-
-  private def pid: Long = ProcessHandle.current().pid()
 
   /** Waits for the file, some minutes at most. */
   private def awaitFile(file: String): Unit = {
