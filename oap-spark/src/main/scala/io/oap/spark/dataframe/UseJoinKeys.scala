@@ -1,8 +1,5 @@
 package io.oap.spark.dataframe
 
-import scala.util.control.NonFatal
-
-import org.apache.spark.internal.Logging
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{
@@ -21,44 +18,24 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 import io.oap.spark.optimizer.{BroadcastKeys, JoinKeys}
-import io.oap.spark.scan.CachedParquetScan
 
 /**
  * Has scans of cached DataFrames drop rows by the keys of broadcasts that their stage joins with:
  * these are there when an adaptive plan begins the stage.
  */
-private[spark] object UseJoinKeys extends Rule[SparkPlan] with Logging {
+private[spark] object UseJoinKeys extends Rule[SparkPlan] {
 
   override def apply(plan: SparkPlan): SparkPlan =
-    if (!conf.dynamicPartitionPruningEnabled || !DataFrames.areOn(conf)) plan
+    if (!DataFrames.areOn(conf)) plan
     else {
-      lazy val broadcasts = new BroadcastKeys(plan)
+      val broadcasts = new BroadcastKeys(plan)
       plan.transformUp { case stage @ TableCacheQueryStageExec(_, scan: InMemoryTableScanExec) =>
-        val keys = joinKeys(broadcasts, stage, scan)
+        val keys = broadcasts.conditions(stage) { (_, few) =>
+          FilledBatches.areIn(scan.baseCacheRDD()) &&
+          scan.runtimeStatistics.rowCount.exists(JoinKeys.areFew(few, _))
+        }
         if (keys.isEmpty) stage else KeyedFrameScan(scan, keys)
       }
-    }
-
-  /** Conditions on columns of a scan; none where something fails, as the joins ask the same. */
-  private def joinKeys(
-      broadcasts: => BroadcastKeys,
-      stage: TableCacheQueryStageExec,
-      scan: InMemoryTableScanExec): Seq[Expression] =
-    try
-      if (!FilledBatches.areIn(scan.baseCacheRDD())) Nil
-      else {
-        val rows = scan.runtimeStatistics.rowCount
-        broadcasts.of(stage).collect {
-          case (column, keys)
-              if CachedParquetScan.equalMeansSameBytes(column.dataType) &&
-                keys.rows.exists(few => rows.exists(JoinKeys.areFew(few, _))) =>
-            keys.contain(column)
-        }
-      }
-    catch {
-      case NonFatal(e) =>
-        logDebug("A scan of a cached DataFrame gets no join keys", e)
-        Nil
     }
 }
 

@@ -36,10 +36,8 @@ import io.oap.spark.table.{CachedFormats, ScanCachePolicy, TableSelector, Tables
 private[spark] final case class CachedFileScans(session: SparkSession) extends Rule[SparkPlan]
     with PredicateHelper {
 
-  override def apply(plan: SparkPlan): SparkPlan = {
-    lazy val broadcasts = new BroadcastKeys(plan)
-    cached(plan, Nil, PlacedStages.mayBeIn(plan), broadcasts)
-  }
+  override def apply(plan: SparkPlan): SparkPlan =
+    cached(plan, Nil, PlacedStages.mayBeIn(plan), new BroadcastKeys(plan))
 
   /**
    * Has the scans of a plan read through the cache.
@@ -52,7 +50,7 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
       plan: SparkPlan,
       above: Seq[Expression],
       isPlaced: Boolean,
-      broadcasts: => BroadcastKeys): SparkPlan = plan match {
+      broadcasts: BroadcastKeys): SparkPlan = plan match {
     case scan: FileSourceScanExec =>
       cachedFiles(scan, above, isPlaced, broadcasts).fold(plan)(instead(scan, _))
     case batch: BatchScanExec =>
@@ -76,7 +74,7 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
       scan: FileSourceScanExec,
       above: Seq[Expression],
       isPlaced: Boolean,
-      broadcasts: => BroadcastKeys): Option[FileSourceScanExec] = {
+      broadcasts: BroadcastKeys): Option[FileSourceScanExec] = {
     val source = scan.logicalLink.toSeq.flatMap(_.collectLeaves()).collectFirst {
       case relation: LogicalRelation => relation
     }
@@ -90,10 +88,9 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
     } yield {
       // Behind these stand columns of partitions and metadata, whose names may be those of columns.
       val columns = scan.output.take(scan.requiredSchema.length)
-      val keys = FileJoinKeys.of(
-        scan,
-        columns,
-        if (format.isInstanceOf[ParquetFileFormat]) broadcasts.of(scan) else Nil)
+      val keys =
+        if (format.isInstanceOf[ParquetFileFormat]) FileJoinKeys.of(scan, columns, broadcasts)
+        else FileJoinKeys(columns, Nil)
       val asked = AskedAbove(FiltersAbove.of(columns, above), keys)
       scan.copy(
         relation = withCache(scan, format, table, choice, asked, isPlaced),

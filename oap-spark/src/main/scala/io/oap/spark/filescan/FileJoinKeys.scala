@@ -11,8 +11,8 @@ import org.apache.spark.sql.execution.{FileSourceScanExec, InSubqueryExec}
 import org.apache.spark.sql.types.StructType
 
 import io.oap.spark.internals.SparkInternals
-import io.oap.spark.optimizer.{JoinedBroadcast, JoinKeys}
-import io.oap.spark.scan.{CachedParquetScan, RuntimeFilters}
+import io.oap.spark.optimizer.{BroadcastKeys, JoinKeys}
+import io.oap.spark.scan.RuntimeFilters
 
 /**
  * The join keys that a V1 scan of Parquet files may drop rows by. They stand among the filters of the
@@ -54,34 +54,22 @@ private[filescan] final case class FileJoinKeys(columns: Seq[Attribute], pruning
   }
 }
 
-private[filescan] object FileJoinKeys extends Logging {
+private[filescan] object FileJoinKeys {
 
   /**
    * Chooses keys for a scan.
    *
    * @param columns what it reads from files, in the order of its schema
-   * @param known columns of it that are joined with broadcasts which are there
    */
   def of(
       scan: FileSourceScanExec,
       columns: Seq[Attribute],
-      known: => Seq[(Attribute, JoinedBroadcast)]): FileJoinKeys =
+      broadcasts: BroadcastKeys): FileJoinKeys =
     FileJoinKeys(
       columns,
-      try
-        if (!scan.conf.dynamicPartitionPruningEnabled) Nil
-        else known.collect {
-          case (column, keys)
-              if columns.exists(_.exprId == column.exprId) &&
-                CachedParquetScan.equalMeansSameBytes(column.dataType) &&
-                keys.rows.exists(JoinKeys.areFew(_, expectedRows(scan))) => keys.contain(column)
-        }
-      catch {
-        case NonFatal(e) =>
-          logDebug("A scan of files gets no join keys", e)
-          Nil
-      }
-    )
+      broadcasts.conditions(scan) { (column, keys) =>
+        columns.exists(_.exprId == column.exprId) && JoinKeys.areFew(keys, expectedRows(scan))
+      })
 
   /** By the bytes of files, which are compressed: then it is too few. */
   private def expectedRows(scan: FileSourceScanExec): BigInt =

@@ -6,14 +6,13 @@ import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.read.{Scan, SupportsRuntimeV2Filtering}
 import org.apache.spark.sql.execution.{ColumnarRule, FilterExec, SparkPlan}
 import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation}
 
 import io.oap.spark.directory.Cluster
-import io.oap.spark.optimizer.{BroadcastKeys, JoinedBroadcast}
+import io.oap.spark.optimizer.BroadcastKeys
 import io.oap.spark.scan.{CachedParquetScan, PlacedStages}
 import io.oap.spark.table.{CachedFormats, ScanCachePolicy, TableSelector, TablesRead}
 
@@ -49,29 +48,14 @@ private[spark] object CacheIcebergScans extends Rule[SparkPlan] with Logging {
   override def apply(plan: SparkPlan): SparkPlan =
     if (!CachedFormats.isServed(conf, CachedFormats.Iceberg)) plan
     else {
-      lazy val broadcasts = new BroadcastKeys(plan)
+      val broadcasts = new BroadcastKeys(plan)
       plan.transformUp {
         case batch: BatchScanExec if isServed(batch.scan) && !mayBeEncrypted(batch) =>
           cached(batch, plan).fold(batch) { scan =>
-            val keys = joinKeys(broadcasts.of(batch), scan)
+            val keys = broadcasts.conditions(batch)(scan.takesKeys)
             batch.copy(scan = scan, runtimeFilters = batch.runtimeFilters ++ keys)
           }
       }
-    }
-
-  /** Conditions on columns of a scan; none where something fails, as the joins ask the same. */
-  private def joinKeys(
-      broadcasts: => Seq[(Attribute, JoinedBroadcast)],
-      scan: CachedIcebergScan): Seq[Expression] =
-    try
-      if (!conf.dynamicPartitionPruningEnabled) Nil
-      else broadcasts.collect {
-        case (column, keys) if keys.rows.exists(scan.takesKeys(column, _)) => keys.contain(column)
-      }
-    catch {
-      case NonFatal(e) =>
-        logDebug("A scan of an Iceberg table gets no join keys", e)
-        Nil
     }
 
   private def isServed(scan: Scan): Boolean =

@@ -15,7 +15,7 @@ import io.oap.spark.directory.Cluster
 import io.oap.spark.optimizer.JoinKeys
 import io.oap.spark.placement.PlacementRules
 import io.oap.spark.read.{JoinedConditions, JoinedPartition, ScanMetrics, WarmTasks}
-import io.oap.spark.scan.{CachedParquetScan, CachedScan, RuntimeFilters, ScanShares}
+import io.oap.spark.scan.{CachedScan, RuntimeFilters, ScanShares}
 import io.oap.spark.table.{PinnedColumns, ScanCachePolicy}
 
 /**
@@ -86,8 +86,7 @@ private[iceberg] final class CachedIcebergScan(
   def takesKeys(column: Attribute, keys: BigInt): Boolean =
     keepsLoaded && planned.keyGroupedPartitioning.isEmpty && FlatReads.arePossible(readSchema()) &&
       readSchema().fieldNames.toSet.subsetOf(planned.table.columns.map(_.name).toSet) &&
-      !isOfIceberg(Array(column.name)) && CachedParquetScan.equalMeansSameBytes(column.dataType) &&
-      JoinKeys.areFew(keys, expectedRows)
+      !isOfIceberg(Array(column.name)) && JoinKeys.areFew(keys, expectedRows)
 
   private lazy val expectedRows: BigInt =
     planned.inputPartitions.map(one => BigInt(shape.taskGroup(one).estimatedRowsCount)).sum

@@ -2,6 +2,9 @@ package io.oap.spark.optimizer
 
 import java.util.IdentityHashMap
 
+import scala.util.control.NonFatal
+
+import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
   Attribute,
@@ -22,6 +25,8 @@ import org.apache.spark.sql.execution.{
 import org.apache.spark.sql.execution.adaptive.BroadcastQueryStageExec
 import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
 
+import io.oap.spark.scan.CachedParquetScan
+
 /**
  * The join keys that the scans of an adaptive plan may drop rows by: those of broadcasts that are
  * there already when the plan is made again, as they are before a stage that joins with them begins.
@@ -34,30 +39,52 @@ import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
  *
  * @param plan as Spark has made it
  */
-private[spark] final class BroadcastKeys(plan: SparkPlan) {
+private[spark] final class BroadcastKeys(plan: SparkPlan) extends Logging {
 
   /** Keys on their way down, with the columns that are compared with them. */
   private type Keys = Seq[(Attribute, JoinedBroadcast)]
 
-  private val found = new IdentityHashMap[LeafExecNode, Keys]
+  private lazy val found: IdentityHashMap[LeafExecNode, Keys] = {
+    val all = new IdentityHashMap[LeafExecNode, Keys]
+    pass(plan, Nil, all)
+    all
+  }
 
-  pass(plan, Nil)
+  /**
+   * Gives conditions on columns of a scan of the plan, as Spark's dynamic pruning has them. None where
+   * that is off, nor where something fails, as the joins ask the same.
+   *
+   * @param areOfUse whether so many keys on a column are of use to the scan
+   */
+  def conditions(scan: LeafExecNode)(areOfUse: (Attribute, BigInt) => Boolean): Seq[Expression] =
+    try
+      if (!scan.conf.dynamicPartitionPruningEnabled) Nil
+      else found.getOrDefault(scan, Nil).collect {
+        case (column, keys)
+            if CachedParquetScan.equalMeansSameBytes(column.dataType) &&
+              keys.rows.exists(areOfUse(column, _)) => keys.contain(column)
+      }
+    catch {
+      case NonFatal(e) =>
+        logDebug(s"${scan.nodeName} gets no join keys", e)
+        Nil
+    }
 
-  /** Gives what is known for a scan of the plan: columns of it, and keys of one broadcast for each. */
-  def of(scan: LeafExecNode): Seq[(Attribute, JoinedBroadcast)] = found.getOrDefault(scan, Nil)
-
-  private def pass(node: SparkPlan, keys: Keys): Unit = node match {
+  private def pass(
+      node: SparkPlan,
+      keys: Keys,
+      found: IdentityHashMap[LeafExecNode, Keys]): Unit = node match {
     case scan: LeafExecNode =>
       found.put(scan, keys.filter { case (column, _) => scan.outputSet.contains(column) }): Unit
-    case filter: FilterExec if filter.condition.deterministic => pass(filter.child, keys)
+    case filter: FilterExec if filter.condition.deterministic => pass(filter.child, keys, found)
     case project: ProjectExec if project.projectList.forall(_.deterministic) =>
-      pass(project.child, through(project.projectList, keys))
+      pass(project.child, through(project.projectList, keys), found)
     case join: BroadcastHashJoinExec if join.condition.forall(_.deterministic) =>
       val (streamed, built) =
         if (join.buildSide == BuildRight) (join.left, join.right) else (join.right, join.left)
-      pass(streamed, keys ++ ofJoin(join, built))
-      pass(built, Nil)
-    case other => other.children.foreach(pass(_, Nil))
+      pass(streamed, keys ++ ofJoin(join, built), found)
+      pass(built, Nil, found)
+    case other => other.children.foreach(pass(_, Nil, found))
   }
 
   private def through(projected: Seq[NamedExpression], keys: Keys): Keys = for {
@@ -88,7 +115,7 @@ private[spark] final class BroadcastKeys(plan: SparkPlan) {
  * @param keys all that the broadcast is joined by
  * @param index of the one that this is about
  */
-private[spark] final class JoinedBroadcast(
+private final class JoinedBroadcast(
     stage: BroadcastQueryStageExec,
     keys: Seq[Expression],
     index: Int) {
