@@ -86,10 +86,13 @@ def parser():
     return made
 
 
+def minutes(asked):
+    return asked.minutes or (0 if asked.queries else 30)
+
+
 def job(asked, work):
-    minutes = asked.minutes or (0 if asked.queries else 30)
     return {
-        "minutes": minutes,
+        "minutes": minutes(asked),
         "queries": asked.queries or 0,
         "seed": random.randrange(1000000) if asked.seed is None else asked.seed,
         "perStar": asked.queries_per_star,
@@ -102,7 +105,7 @@ def job(asked, work):
 
 
 def is_long(asked):
-    return asked.queries >= 500 if asked.queries else (asked.minutes or 30) >= 10
+    return asked.queries >= 500 if asked.queries else minutes(asked) >= 10
 
 
 def java(asked):
