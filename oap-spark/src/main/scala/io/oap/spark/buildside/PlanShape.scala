@@ -122,10 +122,9 @@ private[spark] object PlanShape {
     } else None
   }
 
-  /** Scans with runtime filters read other rows in each query. */
+  /** Filters that Spark gives a scan may be of a join above the broadcast; Iceberg's scans tell. */
   private def scanned(batch: BatchScanExec): Option[Seq[Any]] = batch.scan match {
-    case _ if batch.runtimeFilters.nonEmpty => None
-    case scan: CachedParquetScan => ofParquet(scan)
+    case scan: CachedParquetScan if batch.runtimeFilters.isEmpty => ofParquet(scan)
     case scan if IcebergRows.of(scan).isDefined && failsOnDamage(batch.conf, _ => None) =>
       Some(Seq[Any]("iceberg", scan.readSchema()))
     case _ => None

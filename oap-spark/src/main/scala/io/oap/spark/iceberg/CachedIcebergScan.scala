@@ -91,9 +91,13 @@ private[iceberg] final class CachedIcebergScan(
   private lazy val expectedRows: BigInt =
     planned.inputPartitions.map(one => BigInt(shape.taskGroup(one).estimatedRowsCount)).sum
 
-  /** What decides about its rows; nothing where that cannot be told, or it is read for a change. */
+  /**
+   * What decides about its rows; nothing where that cannot be told, or it is read for a change. Nor
+   * where Spark has given it a filter, which may be of any join of the query. Join keys of ours do
+   * not count: they leave out what a join of the same stage leaves out, too.
+   */
   private[iceberg] lazy val rows: Option[IcebergRows] =
-    if (keepsLoaded) IcebergRows.of(planned, shape) else None
+    if (keepsLoaded && planned.runtimeFilters.isEmpty) IcebergRows.of(planned, shape) else None
 
   override def supportedCustomMetrics(): Array[CustomMetric] =
     iceberg.supportedCustomMetrics() ++ ScanMetrics.all

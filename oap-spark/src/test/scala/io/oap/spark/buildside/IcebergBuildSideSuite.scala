@@ -2,6 +2,8 @@ package io.oap.spark.buildside
 
 import org.apache.iceberg.spark.Spark3Util
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
 
 import io.oap.spark.CacheControl
 import io.oap.spark.iceberg.{EqualityDeletes, IcebergSuite}
@@ -171,6 +173,40 @@ class IcebergBuildSideSuite extends IcebergSuite with BuildSideTables {
       assertBuiltAgain(query, condition)
     }
   }
+
+  test("a side is kept whose scan drops rows by the keys of a join in the side") {
+    def query = sql("""SELECT sum(s.id), x.name FROM ice.db.sales s JOIN
+      (SELECT /*+ BROADCAST(b) */ i.item, name FROM ice.db.items i JOIN ice.db.brands b USING (brand)
+      WHERE b.name > 'brand 2') x ON s.item = x.item GROUP BY x.name""")
+    CacheControl.clear(spark)
+    val ran = query
+    assertRows(rows(ran), alone(rows(query)), "cold run")
+    assert(filtered(ran).nonEmpty, "the scan has no join keys")
+    assert(sides.sides === 2)
+    assert(asked(rows(query)) === ((2, 0)))
+  }
+
+  test("a side is not kept whose scan is pruned by a join above it") {
+    sql("CREATE TABLE ice.db.pruned (brand INT, name STRING, p INT) USING iceberg PARTITIONED BY (p)")
+    sql("INSERT INTO ice.db.pruned SELECT item, code, brand FROM items")
+    sql("CREATE TABLE ice.db.tags (p INT, tag STRING) USING iceberg")
+    sql("INSERT INTO ice.db.tags VALUES (0, 'a'), (1, 'b'), (2, 'b'), (3, 'c')")
+    for (tag <- Seq("a", "b", "c", "a")) {
+      def query = sql(s"""SELECT /*+ BROADCAST(x), BROADCAST(t) */ count(*), max(x.name)
+        FROM ice.db.sales s JOIN ice.db.pruned x ON s.item = x.brand
+        JOIN ice.db.tags t ON x.p = t.p WHERE t.tag = '$tag'""")
+      val ran = query
+      assertRows(rows(ran), alone(rows(query)), tag)
+      assert(filtered(ran).nonEmpty, "the scan is not pruned")
+      assert(collect(executed(ran)) { case own: BroadcastExchangeExec => own }.size === 1)
+    }
+  }
+
+  /** The scans of a query that a join filters. */
+  private def filtered(query: DataFrame): Seq[BatchScanExec] =
+    collectWithSubqueries(executed(query)) {
+      case scan: BatchScanExec if scan.runtimeFilters.nonEmpty => scan
+    }
 
   test("nothing is kept of Iceberg's own columns, metadata tables and changelogs") {
     create("own")
