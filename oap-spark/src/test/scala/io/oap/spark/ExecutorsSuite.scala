@@ -4,8 +4,8 @@ import org.apache.spark.SparkEnv
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
-/** A suite whose executors are processes of their own, with one core each. */
-abstract class ExecutorsSuite(executors: Int) extends CacheSuite {
+/** A suite whose executors are processes of their own. */
+abstract class ExecutorsSuite(executors: Int, cores: Int = 1) extends CacheSuite {
   private val HomeOfWorkers = "spark.test.home"
 
   override protected def newApplication(settings: Map[String, String]): SparkSession = {
@@ -15,7 +15,7 @@ abstract class ExecutorsSuite(executors: Int) extends CacheSuite {
       Map(
         // There is no installation of Spark that its launcher could look into.
         "spark.executorEnv.SPARK_SCALA_VERSION" -> "2.13",
-        "spark.master" -> s"local-cluster[$executors,1,1024]",
+        "spark.master" -> s"local-cluster[$executors,$cores,1024]",
         // As for the suite's own process: they live for a minute.
         "spark.executor.extraJavaOptions" ->
           "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",

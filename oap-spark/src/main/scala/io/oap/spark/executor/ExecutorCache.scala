@@ -34,14 +34,15 @@ object ExecutorCache extends Logging {
   /** The cache, or nothing when it cannot be had; the reason was logged once. */
   def get(): Option[ColumnCache] = {
     val environment = SparkEnv.get
-    val now = opened.get()
-    if (now != null && (now.environment eq environment)) now.cache.toOption
-    else open(environment).toOption
+    openedFor(environment).getOrElse(openOnce(environment)).toOption
   }
 
   /** The cache, or why it cannot be had; nothing before a task of this application wanted it. */
   private[spark] def ifOpened: Option[Either[String, ColumnCache]] =
-    Option(opened.get()).filter(_.environment eq SparkEnv.get).map(_.cache)
+    openedFor(SparkEnv.get)
+
+  private def openedFor(environment: SparkEnv): Option[Either[String, ColumnCache]] =
+    Option(opened.get()).filter(_.environment eq environment).map(_.cache)
 
   /**
    * Gives the pool another capacity.
@@ -57,7 +58,11 @@ object ExecutorCache extends Logging {
     warning
   }
 
-  private def open(environment: SparkEnv): Either[String, ColumnCache] = synchronized {
+  /** Opens it for the first of the tasks that begin together; the others wait for that. */
+  private def openOnce(environment: SparkEnv): Either[String, ColumnCache] =
+    synchronized(openedFor(environment).getOrElse(open(environment)))
+
+  private def open(environment: SparkEnv): Either[String, ColumnCache] = {
     val settings = settingsOf(environment.conf)
     val before = opened.get()
     val cache =
