@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.plans.physical.BroadcastMode
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.internal.SQLConf
 
+import io.oap.spark.iceberg.IcebergRows
 import io.oap.spark.internals.SparkInternals
 
 /**
@@ -22,9 +23,23 @@ private[spark] final case class BuildSideKey(
 
   // Asked for often, and it takes a walk over all of it.
   override lazy val hashCode: Int = (shape, mode, reads, settings).##
+
+  /** Bytes of the heap that it takes, about. */
+  def bytes: Long = {
+    val files = reads.iterator.map {
+      case iceberg: IcebergRows => iceberg.splits.size
+      case listed: Iterable[_] => listed.size
+      case _ => 1
+    }.sum
+    BuildSideKey.BytesOfAValue * shape.values + BuildSideKey.BytesOfAFile * files
+  }
 }
 
 private[spark] object BuildSideKey {
+
+  // A text of a condition is there as Spark's and as Java's, which Parquet's filters take.
+  private val BytesOfAValue = 256L
+  private val BytesOfAFile = 1024L
 
   /** Prefixes of keys that decide how and where a query runs, and which sessions often differ in. */
   private val Harmless = Seq(

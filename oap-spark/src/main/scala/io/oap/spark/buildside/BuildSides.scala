@@ -46,7 +46,7 @@ private[spark] final class BuildSides(maxBytes: Long) {
     .newBuilder()
     .concurrencyLevel(1)
     .maximumWeight(maxBytes / WeightBytes)
-    .weigher[BuildSideKey, BuildSide]((_, side) => weight(side))
+    .weigher[BuildSideKey, BuildSide]((key, side) => weight(key, side))
     .removalListener[BuildSideKey, BuildSide](
       (gone: RemovalNotification[BuildSideKey, BuildSide]) =>
         if (gone.wasEvicted) evictions.increment())
@@ -132,11 +132,11 @@ private[spark] object BuildSides {
 
   private val threads = Background.threads("oap-build-side-%d", 2, MostChecks)
 
-  /** About what a key, the broadcast and its blocks take beside the relation. */
+  /** About what the broadcast and its blocks take beside the relation. */
   private val EntryBytes = 16L << 10
 
-  private def weight(side: BuildSide): Int =
-    math.min((side.bytes + EntryBytes) / WeightBytes, Int.MaxValue).toInt
+  private def weight(key: BuildSideKey, side: BuildSide): Int =
+    math.min((side.bytes + key.bytes + EntryBytes) / WeightBytes, Int.MaxValue).toInt
 
   private val all = new PerSparkContext(context =>
     new BuildSides(

@@ -48,7 +48,8 @@ private[spark] object KeepBuildSides extends Rule[SparkPlan] {
   private object Kept {
     def unapply(plan: SparkPlan): Option[KeptBroadcastExec] = plan match {
       case BroadcastExchangeExec(mode, child)
-          if PlanShape.of(child.canonicalized).isDefined && !PlanShape.needsMetadata(child) =>
+          if PlanShape.isSettled(mode) && PlanShape.of(child.canonicalized).isDefined &&
+            !PlanShape.needsMetadata(child) =>
         Some(KeptBroadcastExec(mode, child))
       case _ => None
     }

@@ -3,15 +3,20 @@ package io.oap.spark.buildside
 import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.expressions.{
+  Add,
   AttributeReference,
   DynamicPruningExpression,
   Expression,
   ExprId,
+  InSet,
+  MultiCommutativeOp,
+  Multiply,
   PlanExpression,
   UserDefinedExpression
 }
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.catalyst.plans.{Inner, LeftSemi}
+import org.apache.spark.sql.catalyst.plans.physical.{BroadcastMode, IdentityBroadcastMode}
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.execution.{
   ColumnarToRowExec,
@@ -25,7 +30,10 @@ import org.apache.spark.sql.execution.{
 import org.apache.spark.sql.execution.adaptive.QueryStageExec
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, Exchange, ReusedExchangeExec}
-import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
+import org.apache.spark.sql.execution.joins.{
+  BroadcastHashJoinExec,
+  HashedRelationBroadcastMode
+}
 import org.apache.spark.sql.internal.SQLConf
 
 import io.oap.spark.filescan.CachedFormat
@@ -38,7 +46,11 @@ import io.oap.spark.scan.CachedParquetScan
  *
  * @param does the kind of step, and all that decides about its rows
  */
-private[spark] final case class PlanShape(does: Seq[Any], inputs: Seq[PlanShape])
+private[spark] final case class PlanShape(does: Seq[Any], inputs: Seq[PlanShape]) {
+
+  /** How many columns and values it names, about. */
+  def values: Long = does.iterator.map(PlanShape.valuesOf).sum + inputs.iterator.map(_.values).sum
+}
 
 private[spark] object PlanShape {
   private val Expressions = classOf[Expression].getPackageName
@@ -57,7 +69,7 @@ private[spark] object PlanShape {
       step(Seq[Any]("filter", condition), child)
     case ProjectExec(columns, child) if columns.forall(isSettled) =>
       step("project" +: columns, child)
-    case BroadcastExchangeExec(mode, child) =>
+    case BroadcastExchangeExec(mode, child) if isSettled(mode) =>
       step(Seq[Any]("broadcast", mode.canonicalized), child)
     case join: BroadcastHashJoinExec => joined(join)
     // They change how rows are passed on, not which.
@@ -185,14 +197,34 @@ private[spark] object PlanShape {
     case column: AttributeReference => column.withExprId(ExprId(0)).withQualifier(Nil)
   }).toSet
 
+  private def valuesOf(part: Any): Long = part match {
+    case set: InSet => set.hset.size.toLong
+    case expression: Expression if expression.children.nonEmpty =>
+      expression.children.iterator.map(valuesOf).sum
+    case many: Iterable[_] => many.iterator.map(valuesOf).sum
+    case _ => 1
+  }
+
+  /** Whether rows become a relation by what gives the same for the same row at any time. */
+  def isSettled(mode: BroadcastMode): Boolean = mode match {
+    case IdentityBroadcastMode => true
+    case HashedRelationBroadcastMode(keys, _) => keys.forall(isSettled)
+    case _ => false
+  }
+
   /**
    * Whether an expression gives the same for the same row at any time: one of Spark's own, which
-   * does not ask the clock, a function of a user or another plan.
+   * does not ask the clock, a function of a user or another plan. And whether its canonical form
+   * tells what it gives: of more than two operands of a sum or a product it does not tell in which
+   * order they are rounded or overflow.
    */
   private[buildside] def isSettled(expression: Expression): Boolean =
     expression.deterministic && !expression.exists {
       case _: UserDefinedExpression | _: PlanExpression[_] => true
       case call: StaticInvoke => !call.staticObject.getName.startsWith("org.apache.spark.")
+      case many: MultiCommutativeOp => many.opCls == classOf[Add] || many.opCls == classOf[Multiply]
+      case sum: Add => sum.children.exists(_.isInstanceOf[Add])
+      case product: Multiply => product.children.exists(_.isInstanceOf[Multiply])
       case other => other.getClass.getPackageName != Expressions
     }
 }

@@ -1,8 +1,11 @@
 package io.oap.spark.buildside
 
+import org.apache.spark.sql.catalyst.expressions.{InSet, Literal}
+import org.apache.spark.sql.catalyst.plans.physical.IdentityBroadcastMode
 import org.apache.spark.sql.execution.exchange.{BroadcastExchangeLike, ReusedExchangeExec}
 import org.apache.spark.sql.execution.joins.HashedRelationBroadcastMode
 import org.apache.spark.sql.functions.udf
+import org.apache.spark.unsafe.types.UTF8String
 
 import io.oap.spark.{CacheControl, CacheSuite}
 import io.oap.spark.scan.CachedScanExec
@@ -114,8 +117,28 @@ class BuildSideSuite extends CacheSuite with BuildSideTables {
       assertNotKept(sql(
         s"SELECT /*+ BROADCAST(i) */ s.id FROM sales s JOIN (SELECT * FROM items WHERE $condition) i USING (item)"))
     }
+    for (key <- Seq("half(i.item)", "i.item * 2 + i.brand + 1", "2 * i.item * i.brand"))
+      withClue(key)(assertNotKept(sql(
+        s"SELECT /*+ BROADCAST(i) */ s.id FROM sales s JOIN items i ON s.item = $key")))
     withConf("spark.sql.files.ignoreCorruptFiles" -> "true")(assertNotKept(sql(star)))
     withConf("spark.oap.buildsides.enabled" -> "false")(assertNotKept(sql(star)))
+  }
+
+  test("sums and products are those of their own order") {
+    def query(value: String) = sql(s"""SELECT /*+ BROADCAST(v) */ s.id, v.value FROM sales s JOIN
+      (SELECT item, $value AS value FROM ordered) v USING (item)""")
+    sql("""SELECT 1 AS item, CAST(0.0000004 AS DECIMAL(38, 18)) AS x, CAST(0.5 AS DECIMAL(38, 18)) AS y,
+      CAST(1000000 AS DECIMAL(38, 18)) AS z, 1e300D AS big, -1e300D AS less, 1D AS one""")
+      .write.saveAsTable("ordered")
+    for (values <- Seq(
+        Seq("x * y * z", "x * (y * z)"),
+        Seq("big + less + one", "big + (less + one)", "one + less + big")
+      )) {
+      val expected = values.map(value => alone(rows(query(value))))
+      assert(expected.distinct.size > 1)
+      for ((value, rows) <- values.zip(expected) ++ values.zip(expected).reverse)
+        assertRows(this.rows(query(value)), rows, value)
+    }
   }
 
   test("equal keys are needed: a side of other columns, conditions or keys is not given") {
@@ -165,6 +188,18 @@ class BuildSideSuite extends CacheSuite with BuildSideTables {
     exchange.relationFuture.get().destroy()
     assert(asked(assertRows(rows(sql(star)), expected, "after destroy")) === ((0, 1)))
     assert(asked(assertRows(rows(sql(star)), expected, "again")) === ((1, 0)))
+  }
+
+  test("what conditions name is weighed") {
+    val few = new BuildSides(1L << 20)
+    for (i <- 1 to 100) {
+      val values = (1 to 1000).map(value => UTF8String.fromString(s"$i $value")).toSet[Any]
+      val shape = PlanShape(Seq("filter", InSet(Literal("x"), values)), Nil)
+      few.keep(
+        BuildSideKey(shape, IdentityBroadcastMode, Nil, Map.empty),
+        BuildSide(broadcast = null, rows = 0, bytes = 0))
+    }
+    assert(few.figures.sides > 0 && few.figures.sides < 10)
   }
 
   test("sessions share what is kept, and clear forgets it") {
