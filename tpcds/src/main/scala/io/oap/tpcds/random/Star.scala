@@ -210,23 +210,27 @@ final class Star(val seed: Long, folder: String, val form: Form = Form.Parquet) 
       columns.map(_.value).mkString(", ") + s" FROM range($from, $until, 1, $files)"
   }
 
-  private def writeSettings: Seq[(String, String)] = Seq(
-    "spark.sql.parquet.compression.codec" ->
-      choices.oneOf("none", "none", "snappy", "gzip", "zstd", "lz4_raw"),
-    "parquet.enable.dictionary" -> choices.chance(60).toString,
-    "parquet.dictionary.page.size" -> choices.oneOf("200", "5000", "1048576"),
-    "parquet.page.size" -> choices.oneOf("500", "5000", "1048576"),
-    "parquet.page.row.count.limit" -> choices.oneOf("50", "500", "20000"),
-    "parquet.page.size.row.check.min" -> "10",
-    "parquet.block.row.count.limit" -> choices.oneOf("150", "600", "1000000"),
-    "parquet.writer.version" -> choices.oneOf("PARQUET_1_0", "PARQUET_2_0"),
-    "parquet.page.write-checksum.enabled" -> choices.chance(50).toString,
-    "parquet.bloom.filter.enabled" -> choices.chance(20).toString,
-    "parquet.bloom.filter.max.bytes" -> "2048",
-    "spark.sql.parquet.outputTimestampType" ->
-      choices.oneOf("INT96", "TIMESTAMP_MICROS", "TIMESTAMP_MILLIS"),
-    "spark.sql.parquet.writeLegacyFormat" -> choices.chance(15).toString
-  )
+  private def writeSettings: Seq[(String, String)] = {
+    val codec = choices.oneOf("none", "none", "snappy", "gzip", "zstd", "lz4_raw")
+    // What Parquet's own filter by dictionaries reads of this codec in one go.
+    def dictionary(bytes: Int) = if (codec == "lz4_raw") math.min(bytes, 5000) else bytes
+    Seq(
+      "spark.sql.parquet.compression.codec" -> codec,
+      "parquet.enable.dictionary" -> choices.chance(60).toString,
+      "parquet.dictionary.page.size" -> dictionary(choices.oneOf(200, 5000, 1048576)).toString,
+      "parquet.page.size" -> choices.oneOf("500", "5000", "1048576"),
+      "parquet.page.row.count.limit" -> choices.oneOf("50", "500", "20000"),
+      "parquet.page.size.row.check.min" -> "10",
+      "parquet.block.row.count.limit" -> choices.oneOf("150", "600", "1000000"),
+      "parquet.writer.version" -> choices.oneOf("PARQUET_1_0", "PARQUET_2_0"),
+      "parquet.page.write-checksum.enabled" -> choices.chance(50).toString,
+      "parquet.bloom.filter.enabled" -> choices.chance(20).toString,
+      "parquet.bloom.filter.max.bytes" -> "2048",
+      "spark.sql.parquet.outputTimestampType" ->
+        choices.oneOf("INT96", "TIMESTAMP_MICROS", "TIMESTAMP_MILLIS"),
+      "spark.sql.parquet.writeLegacyFormat" -> choices.chance(15).toString
+    )
+  }
 }
 
 object Star {
