@@ -12,6 +12,7 @@ import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.internal.config.ConfigBuilder;
 import org.apache.spark.metrics.source.Source;
 import org.apache.spark.rdd.InputFileBlockHolder$;
+import org.apache.spark.rdd.RDD;
 import org.apache.spark.resource.ResourceProfile;
 import org.apache.spark.scheduler.ExecutorKilled$;
 import org.apache.spark.scheduler.SparkListener;
@@ -294,6 +295,13 @@ public final class SparkInternals {
   /** Whether the value of a broadcast can be had, which nobody has destroyed. */
   public static boolean isValid(Broadcast<?> broadcast) {
     return broadcast.isValid();
+  }
+
+  /** Has Spark forget an RDD once it is garbage, as it does with those that are persisted. */
+  public static void forgetWhenGarbage(RDD<?> rdd) {
+    if (rdd.sparkContext().cleaner().isDefined()) {
+      rdd.sparkContext().cleaner().get().registerRDDForCleanup(rdd);
+    }
   }
 
   /** Whether Spark's access lists are on; for the driver, as are the next two. */

@@ -12,6 +12,7 @@ import org.apache.spark.storage.StorageLevel
 
 import io.oap.spark.dataframe.{OwnedKeys, TaskBlock}
 import io.oap.spark.executor.ExecutorCache
+import io.oap.spark.internals.SparkInternals
 
 /**
  * An RDD whose elements stay in the pools of executors, serialized, once they have been computed. Its
@@ -52,7 +53,10 @@ object PoolRDD {
   def of[T: ClassTag](rdd: RDD[T]): RDD[T] = {
     val pieces = new PooledPieces(rdd)
     pieces.setName(s"in the pool: $rdd").persist(StorageLevel.MEMORY_AND_DISK)
-    new PoolRDD(pieces, rdd.partitioner)
+    val pooled = new PoolRDD(pieces, rdd.partitioner)
+    // It has a storage level, by which Spark's status knows it from the first action on.
+    SparkInternals.forgetWhenGarbage(pooled)
+    pooled
   }
 
   /** Gives Java an RDD whose elements stay in the pool. */

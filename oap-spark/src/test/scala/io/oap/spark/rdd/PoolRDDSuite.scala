@@ -1,7 +1,12 @@
 package io.oap.spark.rdd
 
+import java.util.concurrent.ConcurrentHashMap
+
 import org.apache.spark.HashPartitioner
 import org.apache.spark.rdd.RDD
+import org.apache.spark.scheduler.{SparkListener, SparkListenerUnpersistRDD}
+import org.scalatest.concurrent.Eventually.{eventually, interval, timeout}
+import org.scalatest.time.SpanSugar._
 
 import io.oap.spark.{CacheControl, CacheSuite}
 
@@ -65,6 +70,24 @@ class PoolRDDSuite extends CacheSuite {
     }.coalesce(1).persistInPool()
     intercept[Exception](pooled.count())
     assert(poolBytes === 0)
+  }
+
+  test("garbage_leavesThePoolAndSparksStatus") {
+    val forgotten = ConcurrentHashMap.newKeySet[Int]()
+    spark.sparkContext.addSparkListener(new SparkListener {
+      override def onUnpersistRDD(event: SparkListenerUnpersistRDD): Unit =
+        forgotten.add(event.rddId): Unit
+    })
+    def used(): Int = {
+      val pooled = numbers(1000).persistInPool()
+      pooled.count()
+      pooled.id
+    }
+    val id = used()
+    eventually(timeout(30.seconds), interval(100.millis)) {
+      System.gc()
+      assert(poolBytes === 0 && forgotten.contains(id))
+    }
   }
 
   test("elements_ofJava_areTheSame") {
