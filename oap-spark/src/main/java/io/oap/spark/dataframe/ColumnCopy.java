@@ -65,7 +65,11 @@ final class ColumnCopy extends OffHeapVector {
     }
     int found = copyNulls(from, first, count);
     if (width > 0) {
-      copyValues(from, first, count);
+      if (found == 0 || isPlain(from)) {
+        copyValues(from, first, count, rows);
+      } else {
+        copyPresent(from, first, count);
+      }
     } else if (!copyBytes(from, first, count, mostBytes)) {
       return false;
     }
@@ -108,43 +112,56 @@ final class ColumnCopy extends OffHeapVector {
     return found;
   }
 
-  /** What a null row has is anything. */
-  private void copyValues(ColumnVector from, int first, int count) {
-    if (dataType() instanceof DecimalType decimal && !holdsUnscaled(from)) {
-      copyDecimals(from, first, count, decimal);
+  /** Copies one by one what is not null: other vectors need not have anything for a row that is. */
+  private void copyPresent(ColumnVector from, int first, int count) {
+    for (int i = 0; i < count; i++) {
+      if (!isNull(rows + i)) {
+        copyValues(from, first + i, 1, rows + i);
+      }
+    }
+  }
+
+  /** Copies to a row and those after it. What a null row has is anything. */
+  private void copyValues(ColumnVector from, int first, int count, int row) {
+    if (dataType() instanceof DecimalType decimal && !isPlain(from)) {
+      copyDecimals(from, first, count, row, decimal);
       return;
     }
+    long to = values + (long) width * row;
     switch (kind) {
       case I8 -> {
         if (dataType() instanceof BooleanType) {
-          copy(from.getBooleans(first, count), Platform.BOOLEAN_ARRAY_OFFSET, count);
+          copy(from.getBooleans(first, count), Platform.BOOLEAN_ARRAY_OFFSET, count, to);
         } else {
-          copy(from.getBytes(first, count), Platform.BYTE_ARRAY_OFFSET, count);
+          copy(from.getBytes(first, count), Platform.BYTE_ARRAY_OFFSET, count, to);
         }
       }
-      case I16 -> copy(from.getShorts(first, count), Platform.SHORT_ARRAY_OFFSET, count);
-      case I32 -> copy(from.getInts(first, count), Platform.INT_ARRAY_OFFSET, count);
-      case I64 -> copy(from.getLongs(first, count), Platform.LONG_ARRAY_OFFSET, count);
-      case F32 -> copy(from.getFloats(first, count), Platform.FLOAT_ARRAY_OFFSET, count);
-      case F64 -> copy(from.getDoubles(first, count), Platform.DOUBLE_ARRAY_OFFSET, count);
+      case I16 -> copy(from.getShorts(first, count), Platform.SHORT_ARRAY_OFFSET, count, to);
+      case I32 -> copy(from.getInts(first, count), Platform.INT_ARRAY_OFFSET, count, to);
+      case I64 -> copy(from.getLongs(first, count), Platform.LONG_ARRAY_OFFSET, count, to);
+      case F32 -> copy(from.getFloats(first, count), Platform.FLOAT_ARRAY_OFFSET, count, to);
+      case F64 -> copy(from.getDoubles(first, count), Platform.DOUBLE_ARRAY_OFFSET, count, to);
       case BYTES -> throw new IllegalStateException("bytes have no fixed width");
     }
   }
 
-  private void copy(Object array, int offset, int count) {
-    Platform.copyMemory(array, offset, null, values + (long) width * rows, (long) width * count);
+  private void copy(Object array, int offset, int count, long to) {
+    Platform.copyMemory(array, offset, null, to, (long) width * count);
   }
 
-  /** Whether a vector gives a decimal's unscaled value by the calls for integers and bytes. */
-  private static boolean holdsUnscaled(ColumnVector from) {
+  /**
+   * Whether a vector is Spark's or ours: it gives a decimal's unscaled value by the calls for
+   * integers and bytes, and something for a row that is null.
+   */
+  private static boolean isPlain(ColumnVector from) {
     return from instanceof WritableColumnVector || from instanceof OffHeapVector;
   }
 
-  private void copyDecimals(ColumnVector from, int first, int count, DecimalType type) {
+  private void copyDecimals(ColumnVector from, int first, int count, int row, DecimalType type) {
     for (int i = 0; i < count; i++) {
-      if (!isNull(rows + i)) {
+      if (!isNull(row + i)) {
         long value = from.getDecimal(first + i, type.precision(), type.scale()).toUnscaledLong();
-        long to = values + (long) width * (rows + i);
+        long to = values + (long) width * (row + i);
         if (kind == VectorKind.I32) {
           Platform.putInt(null, to, (int) value);
         } else {
@@ -186,7 +203,7 @@ final class ColumnCopy extends OffHeapVector {
   }
 
   private byte[] binary(ColumnVector from, int row) {
-    return dataType() instanceof DecimalType type && !holdsUnscaled(from)
+    return dataType() instanceof DecimalType type && !isPlain(from)
         ? from.getDecimal(row, type.precision(), type.scale())
             .toJavaBigDecimal()
             .unscaledValue()

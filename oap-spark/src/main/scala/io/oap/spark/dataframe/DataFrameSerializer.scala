@@ -46,7 +46,9 @@ final class DataFrameSerializer extends SimpleMetricsCachedBatchSerializer {
       conf: SQLConf): RDD[CachedBatch] =
     if (areOurs(schema, conf))
       new FilledBatches(input, new RowsFill(shape(schema, storageLevel, conf)))
-    else sparks.convertInternalRowToCachedBatch(input, schema, storageLevel, conf)
+    else
+      new SparksBatches(
+        sparks.convertInternalRowToCachedBatch(input, schema, storageLevel, conf))
 
   private def areOurs(schema: Seq[Attribute], conf: SQLConf): Boolean =
     DataFrames.areOn(conf) && DataFrames.areFlat(schema.map(_.dataType))
@@ -62,10 +64,12 @@ final class DataFrameSerializer extends SimpleMetricsCachedBatchSerializer {
       predicates: Seq[Expression],
       cachedAttributes: Seq[Attribute])
       : (Int, Iterator[CachedBatch]) => Iterator[CachedBatch] = {
-    val byBounds = super.buildFilter(predicates, cachedAttributes)
+    // What comes after `rand() < 0.1` may not keep a row from it, which decides by how many came before.
+    val settled = predicates.takeWhile(_.deterministic)
+    val byBounds = super.buildFilter(settled, cachedAttributes)
     val conditions =
       if (DataFrames.areOn(SQLConf.get))
-        SparkInternals.activeContext().flatMap(BatchConditions.of(predicates, cachedAttributes, _))
+        SparkInternals.activeContext().flatMap(BatchConditions.of(settled, cachedAttributes, _))
       else None
     conditions.fold(byBounds)(one => (index, batches) => one.on(byBounds(index, batches)))
   }

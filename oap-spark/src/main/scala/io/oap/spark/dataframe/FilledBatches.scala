@@ -19,6 +19,16 @@ private[dataframe] final class FilledBatches[T: ClassTag](input: RDD[T], fill: B
     new TaskBlock(fill.batches(firstParent[T].iterator(split, context)), context)
 }
 
+/** The batches that Spark's own serializer makes, perhaps of rows that were cached as ours. */
+private[dataframe] final class SparksBatches(batches: RDD[CachedBatch])
+    extends RDD[CachedBatch](batches) {
+
+  override protected def getPartitions: Array[Partition] = firstParent[CachedBatch].partitions
+
+  override def compute(split: Partition, context: TaskContext): Iterator[CachedBatch] =
+    firstParent[CachedBatch].iterator(split, context)
+}
+
 /**
  * What a task makes for a block. Spark keeps the block once it has seen the last element: where the task
  * ends before that, nobody has them.
@@ -56,6 +66,7 @@ private[dataframe] object FilledBatches {
   /** Whether these are our batches, perhaps filtered, rather than those of Spark's serializer. */
   def areIn(batches: RDD[_]): Boolean = batches match {
     case _: FilledBatches[_] => true
+    case _: SparksBatches => false
     case other =>
       other.dependencies match {
         case Seq(parent: NarrowDependency[_]) => areIn(parent.rdd)

@@ -50,7 +50,7 @@ class ColumnarFramesSuite extends FramesInPool {
     cached(flat(30000)) { inner =>
       inner.count()
       val plain = rows(inner)
-      val outer = inner.select("id", "string", "large", "double")
+      def outer = inner.select("id", "string", "large", "double")
       val expected = rows(outer)
       outer.cache()
       try {

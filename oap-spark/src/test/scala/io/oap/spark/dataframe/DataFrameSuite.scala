@@ -80,6 +80,21 @@ class DataFrameSuite extends FramesInPool {
     }
   }
 
+  test("caches_ofSparksOwn_overOurs_giveTheSameRows") {
+    def assertSame(outer: => DataFrame): Unit = {
+      val expected = rows(outer)
+      outer.cache()
+      try for (_ <- 1 to 2) assertRows(rows(outer), expected, outer.schema.simpleString)
+      finally outer.unpersist(blocking = true): Unit
+    }
+    cached(flat(9000)) { inner =>
+      inner.count()
+      assertSame(inner.selectExpr("struct(id, string) AS s"))
+      assertSame(inner.selectExpr("array(id, id + 1) AS a", "id"))
+      withConf("spark.oap.cache.dataframes" -> "false")(assertSame(inner.select("id", "string")))
+    }
+  }
+
   test("caches_ofCaches_giveTheSameRows") {
     val query = flat(9000)
     cached(flat(9000)) { inner =>

@@ -57,6 +57,7 @@ class FilteredFramesSuite extends FramesInPool {
     assert(dropped(assertSame("SELECT count(*) FROM facts WHERE k = 17")) > 0)
     assert(dropped(assertSame("SELECT sum(d) FROM facts WHERE s = 'n5' OR k = 1")) === 0)
     assert(dropped(assertSame("SELECT count(*) FROM facts WHERE k = 17 AND rand(1) < 2")) >= 0)
+    assert(dropped(assertSame("SELECT id FROM facts WHERE rand(7) < 0.5 AND k = 17")) === 0)
   }
 
   test("conditions_thatNoRowMeets_giveNone") {
