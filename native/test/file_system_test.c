@@ -1,6 +1,6 @@
 /* What file systems and disks may answer to a pool in a file, on machines that are not at hand: the
  * calls go through here, and are answered as kernels, full disks and failing ones do. */
-#include "check.h"
+#include "home.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,8 +46,8 @@ static int opens(void) {
 /* ---- File systems: of which kind, and what they do to a file ---- */
 
 static long kind; /* of the file system, if not its own; then what follows counts */
-static bool is_marked;
 static bool can_mark;
+static unsigned marked; /* empty files so far */
 
 int __wrap_fstatfs(int file, struct statfs *system) {
   int result = __real_fstatfs(file, system);
@@ -69,7 +69,9 @@ int __wrap_ioctl(int file, unsigned long request, ...) {
     return 0;
   }
   CHECK(request == FS_IOC_SETFLAGS && *flags == (FS_NOATIME_FL | FS_NOCOW_FL));
-  is_marked = can_mark;
+  struct stat status;
+  CHECK(fstat(file, &status) == 0);
+  marked += can_mark && status.st_size == 0; /* for others the mark says nothing */
   errno = EINVAL;
   return can_mark ? 0 : -1;
 }
@@ -78,18 +80,33 @@ int __wrap_ioctl(int file, unsigned long request, ...) {
 static void copies_on_write(void) {
   kind = BTRFS_SUPER_MAGIC;
   can_mark = true;
-  CHECK(opens() == 0);
-  CHECK(is_marked);
-  is_marked = false;
+  CHECK(opens() == 0 && marked == 1);
   kind = OVERLAYFS_SUPER_MAGIC; /* over whichever */
-  CHECK(opens() == 0);
-  CHECK(is_marked);
-  can_mark = is_marked = false;
+  CHECK(opens() == 0 && marked == 2);
+  can_mark = false;
   CHECK(opens() == 0);
   kind = BTRFS_SUPER_MAGIC;
   CHECK(opens() == -EOPNOTSUPP);
   kind = ZFS_MAGIC;
   CHECK(opens() == -EOPNOTSUPP);
+  kind = 0;
+}
+
+/* Slots that outlive the process are written in place just as chunks are. */
+static void homes_that_copy_on_write(void) {
+  oap_options options = home_options(4 * MIB);
+  oap_pool *pool;
+  kind = BTRFS_SUPER_MAGIC;
+  can_mark = true;
+  marked = 0;
+  CHECK(!home_open(&options, &pool) && marked == 2);
+  pool_close(pool);
+  CHECK(home_open(&options, &pool) && marked == 2);
+  pool_close(pool);
+  home_clear();
+  can_mark = false;
+  CHECK(oap_pool_open(&options, &pool) == -EOPNOTSUPP);
+  CHECK(home_count(".meta") == 0 && home_count(".data") == 0);
   kind = 0;
 }
 
@@ -194,7 +211,7 @@ int __wrap_posix_fallocate(int file, off_t start, off_t bytes) {
   if (calls++ % 2 == 0 || (uint64_t)bytes > LONGEST) {
     return EINTR; /* as a profiler's signals have it */
   }
-  CHECK(kind != BTRFS_SUPER_MAGIC || is_marked); /* which counts only while the file is empty */
+  CHECK(kind != BTRFS_SUPER_MAGIC || marked > 0);
   int error = __real_posix_fallocate(file, start, bytes);
   set_reserved(start, bytes, true);
   if ((uint64_t)(start + bytes) >= unpinned.piece[0].position + unpinned.bytes) {
@@ -269,6 +286,7 @@ int main(int argc, char **argv) {
   unpinned_while_it_grows();
   unpinned_while_it_shrinks();
   copies_on_write();
+  homes_that_copy_on_write();
   disks_that_lose_writes();
   overlays_over_them();
   return 0;

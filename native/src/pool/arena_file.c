@@ -81,12 +81,9 @@ static bool is_dax(int fd) {
   return true;
 }
 
-/* Room that is reserved is of use only where a write stays in it. File systems that write each
- * block anew need other room for that, and a mapping that finds none ends in SIGBUS. btrfs leaves
- * off for a file that is marked while it is empty. ZFS cannot, and reserves nothing either. */
-static int keep_in_place(int fd) {
+int oap_file_keep_in_place(int file) {
   struct statfs system;
-  if (fstatfs(fd, &system) != 0) {
+  if (fstatfs(file, &system) != 0) {
     return -errno;
   }
   if (system.f_type == ZFS_MAGIC) {
@@ -97,9 +94,9 @@ static int keep_in_place(int fd) {
     return 0;
   }
   int flags = 0;
-  bool is_marked = ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0;
+  bool is_marked = ioctl(file, FS_IOC_GETFLAGS, &flags) == 0;
   flags |= FS_NOCOW_FL;
-  is_marked = is_marked && ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0;
+  is_marked = is_marked && ioctl(file, FS_IOC_SETFLAGS, &flags) == 0;
   return is_marked || may_be_btrfs ? 0 : -EOPNOTSUPP;
 }
 
@@ -116,7 +113,7 @@ static int prepare(int fd, bool must_be_dax, uint64_t least, uint64_t bytes) {
   }
   int error = oap_file_has_room(fd, least);
   if (error == 0) {
-    error = keep_in_place(fd);
+    error = oap_file_keep_in_place(fd);
   }
   if (error == 0 && !may_be_so_long(bytes)) {
     error = -EFBIG;

@@ -32,6 +32,12 @@ uint64_t oap_node_numbered(uint64_t nodes, uint64_t own, uint32_t i);
 /* Opens a file without a name in a directory; or -errno. */
 int oap_file_unnamed(const char *directory);
 
+/* Has an empty file written in place. Room that is reserved is of use only where a write stays in
+ * it. File systems that write each block anew need other room for that, and a mapping that finds
+ * none ends in SIGBUS. btrfs leaves off for a file that is marked while it is empty. ZFS cannot,
+ * and reserves nothing either. 0 or -errno. */
+int oap_file_keep_in_place(int file);
+
 /* Makes a file so many bytes long and maps it. None of them takes disk space for that, but there is
  * room for `least`. 0 or -errno. */
 int oap_file_map(int file, bool must_be_dax, uint64_t least, uint64_t bytes, void **data);

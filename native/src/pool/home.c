@@ -206,6 +206,9 @@ static int make(oap_home *home, const oap_directories *all, const char *name,
     return meta;
   }
   int error = oap_home_lock(meta);
+  if (error == 0) {
+    error = oap_file_keep_in_place(meta);
+  }
   if (error == 0 && ftruncate(meta, (off_t)meta_bytes(shape)) != 0) {
     error = -errno;
   }
