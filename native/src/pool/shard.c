@@ -179,6 +179,9 @@ static int keep(oap_shard *shard, const oap_shard_options *options) {
 }
 
 int oap_shard_leave_file(oap_shard *shard) {
+  if (shard->kept.is_left) {
+    return 0; /* what the file says is old by now */
+  }
   /* A trial, since a mapping that is refused may have taken away what was there. */
   uint64_t bytes = kept_slot_bytes(shard);
   void *trial = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
@@ -187,6 +190,7 @@ int oap_shard_leave_file(oap_shard *shard) {
     return -errno;
   }
   munmap(trial, bytes);
+  shard->kept.is_left = true;
   pthread_mutex_lock(&shard->lock);
   int error = map_kept(shard, MAP_PRIVATE | MAP_NORESERVE);
   pthread_mutex_unlock(&shard->lock);

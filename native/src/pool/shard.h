@@ -32,6 +32,7 @@ typedef struct oap_kept {
   uint64_t offset;
   _Atomic uint32_t *ready; /* NULL: nothing is kept */
   atomic_bool is_growing;  /* for good, once the file is not used any more */
+  bool is_left;            /* the table is a copy of this process's own */
 } oap_kept;
 
 typedef struct oap_shard {
@@ -86,7 +87,8 @@ typedef struct oap_shard_options {
 uint64_t oap_shard_kept_bytes(const oap_shard_options *options);
 
 /* Leaves the file as it is now: what becomes of slots from here on is not written to it, and the
- * file is not used any more. 0 or -errno; then slots are written to it still. */
+ * file is not used any more. 0, also if it was left before, or -errno; then slots are written to it
+ * still. By one thread at a time. */
 int oap_shard_leave_file(oap_shard *shard);
 
 /* Under the lock: whether the file should get room for more slots soon. */

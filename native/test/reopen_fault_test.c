@@ -1,0 +1,69 @@
+/* What comes between, or goes wrong, beside a pool that outlives its process. */
+#include "home.h"
+#include "pool/index.h"
+
+#include <errno.h>
+
+#define CAPACITY (UINT64_C(1) << 20)
+#define BYTES UINT64_C(30000)
+
+static oap_key key_of(uint32_t i) { return key_numbered(1, i, 0); }
+
+static void put(oap_pool *pool, uint32_t first, uint32_t end) {
+  for (uint32_t i = first; i < end; i++) {
+    oap_key key = key_of(i);
+    CHECK(chunk_put(pool, &key, BYTES) == 0);
+  }
+}
+
+/* ---- A pin while the pool is retired ---- */
+
+void __real_oap_index_remove(oap_index *index, uint32_t slot);
+void __wrap_oap_index_remove(oap_index *index, uint32_t slot);
+
+static oap_pool *pin_in; /* once the next chunk is removed */
+static oap_chunk pinned;
+
+void __wrap_oap_index_remove(oap_index *index, uint32_t slot) {
+  oap_pool *pool = pin_in;
+  pin_in = NULL;
+  oap_key key = key_of(1);
+  CHECK(pool == NULL || oap_pool_pin(pool, &key, &pinned) == 0);
+  __real_oap_index_remove(index, slot);
+}
+
+/* The pool is in use, but has left its file. It goes on, and can be retired again. */
+static void pinned_while_it_retires(void) {
+  oap_options options = home_options(CAPACITY);
+  oap_pool *pool, *next;
+  home_clear();
+  home_open(&options, &pool);
+  put(pool, 0, 5);
+  pin_in = pool;
+  CHECK(oap_pool_retire(pool) == -EBUSY && pin_in == NULL);
+  oap_key key = key_of(1);
+  CHECK(chunk_is_right(&key, &pinned) && oap_pool_unpin(pool, &pinned) == 0);
+  CHECK_VALID(pool);
+  put(pool, 5, 8);
+  oap_chunk chunk;
+  key = key_of(6);
+  CHECK(oap_pool_pin(pool, &key, &chunk) == 0 && oap_pool_retire(pool) == -EBUSY);
+  CHECK(chunk_is_right(&key, &chunk) && oap_pool_unpin(pool, &chunk) == 0);
+  CHECK(oap_pool_retire(pool) == 0);
+  CHECK_VALID(pool);
+  CHECK(home_open(&options, &next));
+  for (uint32_t i = 0; i < 8; i++) {
+    key = key_of(i);
+    if (oap_pool_pin(next, &key, &chunk) == 0) { /* as it was left, but for what lies there now */
+      CHECK(i < 5 && chunk_is_right(&key, &chunk) && oap_pool_unpin(next, &chunk) == 0);
+    }
+  }
+  CHECK(oap_pool_close(pool) == 0);
+  pool_close(next);
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  pinned_while_it_retires();
+  return 0;
+}
