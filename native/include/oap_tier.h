@@ -9,7 +9,7 @@
  * with the process, however that ends. It is read and written past the page cache where the file
  * system can, and never mapped, so that whatever is wrong with it comes as a return code: a miss.
  * Each chunk is checked by a hash of key, bytes and note as it is read. After many failures the
- * tier switches itself off.
+ * tier switches itself off, and its room on the disk is given back.
  *
  * Threads: every function except open and close may be called by any thread at any time; follow and
  * stop by one at a time. No lock is held while the file is read or written. Errors are those of

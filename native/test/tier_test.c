@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -241,6 +242,55 @@ static void switches_itself_off(const char *path) {
   oap_tier_close(tier);
 }
 
+static unsigned pins;
+int __real_oap_pool_pin_unused(oap_pool *pool, const oap_key *key, oap_chunk *out);
+int __wrap_oap_pool_pin_unused(oap_pool *pool, const oap_key *key, oap_chunk *out);
+
+int __wrap_oap_pool_pin_unused(oap_pool *pool, const oap_key *key, oap_chunk *out) {
+  pins++;
+  return __real_oap_pool_pin_unused(pool, key, out);
+}
+
+static uint64_t blocks_of(const oap_tier *tier) {
+  struct stat file;
+  CHECK(fstat(tier->file.fd, &file) == 0);
+  return (uint64_t)file.st_blocks;
+}
+
+/* A chunk comes into the pool for the second time. */
+static void come_again(oap_tier *tier, oap_pool *pool, uint32_t number) {
+  oap_key key = key_numbered(number, 0, 0);
+  CHECK(chunk_put(pool, &key, OAP_TIER_BLOCK) == 0);
+  oap_tier_came(tier, &key);
+  oap_tier_came(tier, &key);
+}
+
+/* A tier that is off takes neither disk room nor work from then on. */
+static void leaves_its_pool_alone(const char *path) {
+  oap_pool *pool = pool_open(OAP_LEAST_CAPACITY, 1);
+  oap_tier *tier = tier_open(4, path);
+  CHECK(blocks_of(tier) > 0);
+  fault_random = 1;
+  faults = 1;
+  CHECK(oap_tier_follow(tier, pool) == 0);
+  uint32_t came = 0;
+  for (; tier_stats(tier).is_off == 0 || blocks_of(tier) > 0; came++) {
+    CHECK(came < 10000);
+    come_again(tier, pool, came);
+    usleep(1000);
+  }
+  oap_periodic_end(&tier->thread);
+  faults = 0;
+  CHECK(pins > 0);
+  pins = 0;
+  come_again(tier, pool, came);
+  oap_tier_copy_down(tier);
+  CHECK(pins == 0);
+  oap_tier_stop(tier);
+  oap_tier_close(tier);
+  pool_close(pool);
+}
+
 static int opens(uint64_t capacity, const char *path) {
   oap_tier_options options = {.path = path, .capacity = capacity};
   oap_tier *tier;
@@ -278,6 +328,7 @@ int main(int argc, char **argv) {
   for (int i = 0; i < 2; i++) {
     survivors(paths[i]);
     switches_itself_off(paths[i]);
+    leaves_its_pool_alone(paths[i]);
     cannot_be_opened(paths[i]);
   }
   return 0;

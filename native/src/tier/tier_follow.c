@@ -36,13 +36,14 @@ void oap_tier_wake(oap_tier *tier) {
 }
 
 /* Whether a chunk that is about to leave is worth keeping, and not here yet: it was used since it
- * came, or has come more than once. */
+ * came, or has come more than once. None is once the tier is off. */
 static bool is_worth_keeping(oap_tier *tier, const oap_leaving *chunk) {
   oap_hashed_key hashed = oap_hashed(&chunk->key);
   pthread_mutex_lock(&tier->lock);
   bool is_asked_again =
       chunk->was_used || oap_sketch_count(&tier->asked, hashed.hash) >= ARRIVALS_WORTH;
-  bool is_wanted = is_asked_again && oap_tier_index_find(&tier->index, hashed.words) == 0;
+  bool is_wanted =
+      !tier->is_off && is_asked_again && oap_tier_index_find(&tier->index, hashed.words) == 0;
   pthread_mutex_unlock(&tier->lock);
   return is_wanted;
 }
@@ -71,12 +72,20 @@ void oap_tier_copy_down(oap_tier *tier) {
   oap_tier_flush(tier);
 }
 
+static bool is_off(oap_tier *tier) {
+  pthread_mutex_lock(&tier->lock);
+  bool is_off = tier->is_off;
+  pthread_mutex_unlock(&tier->lock);
+  return is_off;
+}
+
+/* Goes on until it is to end, or the tier has switched itself off. Then nobody needs the file. */
 static void *follow(void *argument) {
   oap_tier *tier = argument;
   oap_periodic *thread = &tier->thread;
   uint64_t seen = 0;
   pthread_mutex_lock(&thread->lock);
-  while (!thread->is_ending) {
+  while (!thread->is_ending && !is_off(tier)) {
     atomic_store(&tier->is_waiting, true);
     uint64_t came = atomic_load(&tier->came);
     if (came == seen) {
@@ -93,6 +102,9 @@ static void *follow(void *argument) {
     }
   }
   pthread_mutex_unlock(&thread->lock);
+  if (is_off(tier)) {
+    oap_tier_file_empty(&tier->file);
+  }
   return NULL;
 }
 
