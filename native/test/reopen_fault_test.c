@@ -1,8 +1,10 @@
 /* What comes between, or goes wrong, beside a pool that outlives its process. */
 #include "home.h"
-#include "pool/index.h"
+#include "pool/pool.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #define CAPACITY (UINT64_C(1) << 20)
 #define BYTES UINT64_C(30000)
@@ -62,8 +64,51 @@ static void pinned_while_it_retires(void) {
   pool_close(next);
 }
 
+/* ---- A disk that has no room for more slots ---- */
+
+int __real_posix_fallocate(int file, off_t start, off_t bytes);
+int __wrap_posix_fallocate(int file, off_t start, off_t bytes);
+
+static bool is_full;
+static uint64_t refused;
+
+int __wrap_posix_fallocate(int file, off_t start, off_t bytes) {
+  refused += is_full;
+  return is_full ? ENOSPC : __real_posix_fallocate(file, start, bytes);
+}
+
+/* The disk is asked once a second, not by every reservation; and slots come when it has room. */
+static void disk_is_full(void) {
+  enum { MANY = 20000 };
+  oap_options options = home_options(UINT64_C(256) << 20);
+  oap_pool *pool;
+  home_clear();
+  home_open(&options, &pool);
+  _Atomic uint32_t *ready = pool->shards[0].kept.ready;
+  uint32_t before = atomic_load(ready);
+  CHECK(before < MANY);
+  is_full = true;
+  time_t start = time(NULL);
+  uint32_t i = 0;
+  for (; i < MANY; i++) {
+    oap_key key = key_numbered(2, i, 0);
+    CHECK(chunk_put(pool, &key, 100) == 0);
+  }
+  CHECK(refused > 0 && refused <= 2 + (uint64_t)(time(NULL) - start));
+  CHECK(atomic_load(ready) == before);
+  is_full = false;
+  for (; atomic_load(ready) == before; i++) {
+    CHECK(i < 2 * MANY);
+    oap_key key = key_numbered(2, i, 0);
+    CHECK(chunk_put(pool, &key, 100) == 0);
+    usleep(1000);
+  }
+  pool_close(pool);
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   pinned_while_it_retires();
+  disk_is_full();
   return 0;
 }

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 /* One slot per so many bytes of capacity. Chunks that are smaller on average run out of slots
@@ -139,8 +140,9 @@ static uint64_t kept_word_bytes(const oap_shard *shard) {
   return in_pages(((uint64_t)shard->order.sketch.mask + 1) * sizeof(uint64_t));
 }
 
-/* How many slots the file gets room for at a time. */
-enum { SLOTS_ADDED = 16384 };
+/* How many slots the file gets room for at a time; and after a refusal, when it is asked for again:
+ * reservations must not search a full disk each time. */
+enum { SLOTS_ADDED = 16384, RETRY_MS = 1000 };
 
 /* Maps what is kept over the shard's slots and sketch. */
 static int map_kept(const oap_shard *shard, int flags) {
@@ -208,15 +210,29 @@ bool oap_shard_is_short_of_slots(const oap_shard *shard) {
   return ready < shard->slot_limit && shard->slot_top + SLOTS_ADDED / 2 > ready;
 }
 
-void oap_shard_add_slots(oap_shard *shard) {
-  if (atomic_exchange(&shard->kept.is_growing, true)) {
-    return;
-  }
+static uint64_t milliseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void add_slots(oap_shard *shard) {
   uint32_t ready = atomic_load(shard->kept.ready);
   uint32_t more = (uint32_t)oap_least(SLOTS_ADDED, shard->slot_room - ready);
   uint64_t start = shard->kept.offset + ((uint64_t)ready + 1) * sizeof(oap_slot);
   if (oap_file_allocate(shard->kept.file, start, (uint64_t)more * sizeof(oap_slot)) == 0) {
     atomic_store(shard->kept.ready, ready + more);
+  } else {
+    shard->kept.next_try = milliseconds() + RETRY_MS;
+  }
+}
+
+void oap_shard_add_slots(oap_shard *shard) {
+  if (atomic_exchange(&shard->kept.is_growing, true)) {
+    return;
+  }
+  if (shard->kept.next_try <= milliseconds()) {
+    add_slots(shard);
   }
   atomic_store(&shard->kept.is_growing, false);
 }

@@ -33,6 +33,7 @@ typedef struct oap_kept {
   _Atomic uint32_t *ready; /* NULL: nothing is kept */
   atomic_bool is_growing;  /* for good, once the file is not used any more */
   bool is_left;            /* the table is a copy of this process's own */
+  uint64_t next_try;       /* of whoever has is_growing; milliseconds: when to ask for more again */
 } oap_kept;
 
 typedef struct oap_shard {
@@ -94,7 +95,8 @@ int oap_shard_leave_file(oap_shard *shard);
 /* Under the lock: whether the file should get room for more slots soon. */
 bool oap_shard_is_short_of_slots(const oap_shard *shard);
 
-/* Without the lock: gets the file room for more slots, unless another thread does. */
+/* Without the lock: gets the file room for more slots, unless another thread does or the system has
+ * refused it just now. */
 void oap_shard_add_slots(oap_shard *shard);
 
 /* Under the lock: whether the file has room for this slot. */
