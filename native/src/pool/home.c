@@ -149,13 +149,14 @@ typedef struct {
   char name[OAP_HOME_NAME]; /* of what was found */
 } search;
 
-/* Takes over or removes the home of an open .meta file. False: the file is to be closed. Takes no
- * lock in vain: another process would believe that the home is in use. */
-static bool look_at(search *s, int meta, const char *name) {
+/* Takes over or removes the home of an open .meta file. One that lies in another path than the
+ * first was made with other paths. False: the file is to be closed. Takes no lock in vain: another
+ * process would believe that the home is in use. */
+static bool look_at(search *s, int meta, const char *name, bool is_in_first) {
   if (oap_home_is_in_use(meta)) {
     return false;
   }
-  bool is_wanted = s->home != NULL && s->home->header == NULL;
+  bool is_wanted = is_in_first && s->home != NULL && s->home->header == NULL;
   const char *fault = is_wanted ? judge(meta, s->shape) : NULL;
   bool fits = is_wanted && fault == NULL;
   bool is_expired = oap_home_is_expired(meta, s->keep_seconds);
@@ -170,6 +171,7 @@ static bool look_at(search *s, int meta, const char *name) {
     return true;
   }
   if (is_expired) {
+    oap_home_remove_noted(meta, name, OAP_HOME_PATHS, OAP_HOME_HEADER - OAP_HOME_PATHS);
     oap_home_remove(s->all, name);
     s->removed++;
   }
@@ -177,9 +179,10 @@ static bool look_at(search *s, int meta, const char *name) {
   return true;
 }
 
-/* Goes over all homes. */
-static void search_all(search *s) {
-  int copy = openat(s->all->fd[0], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+/* Goes over the homes of one path. */
+static void search_in(search *s, uint32_t path) {
+  int directory = s->all->fd[path];
+  int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *list = copy < 0 ? NULL : fdopendir(copy);
   if (list == NULL) {
     if (copy >= 0) {
@@ -190,17 +193,23 @@ static void search_all(search *s) {
   for (const struct dirent *entry = readdir(list); entry != NULL; entry = readdir(list)) {
     char name[OAP_HOME_NAME];
     int meta =
-        oap_home_is_meta(entry->d_name, name) ? oap_home_file(s->all->fd[0], name, ".meta", 0) : -1;
-    if (meta >= 0 && !look_at(s, meta, name)) {
+        oap_home_is_meta(entry->d_name, name) ? oap_home_file(directory, name, ".meta", 0) : -1;
+    if (meta >= 0 && !look_at(s, meta, name, path == 0)) {
       close(meta);
     }
   }
   closedir(list);
 }
 
+static void search_all(search *s) {
+  for (uint32_t i = 0; i < s->all->count; i++) {
+    search_in(s, i);
+  }
+}
+
 /* Makes the files of a new home. Its .meta file is locked before anybody could take it for one. */
-static int make(oap_home *home, const oap_directories *all, const char *name,
-                const oap_home_shape *shape) {
+static int make(oap_home *home, const oap_options *options, const oap_directories *all,
+                const char *name, const oap_home_shape *shape) {
   int meta = oap_home_file(all->fd[0], name, ".meta", O_CREAT | O_EXCL);
   if (meta < 0) {
     return meta;
@@ -214,6 +223,9 @@ static int make(oap_home *home, const oap_directories *all, const char *name,
   }
   if (error == 0) {
     error = oap_file_allocate(meta, 0, OAP_HOME_HEADER);
+  }
+  if (error == 0) {
+    error = oap_home_note_paths(meta, options, OAP_HOME_PATHS, OAP_HOME_HEADER - OAP_HOME_PATHS);
   }
   for (uint32_t i = 0; error == 0 && i < all->count; i++) {
     home->data[i] = oap_home_file(all->fd[i], name, ".data", O_CREAT | O_EXCL);
@@ -270,7 +282,7 @@ int oap_home_open(oap_home *home, const oap_options *options, const oap_home_sha
   if (home->header == NULL) {
     error = oap_home_name(wanted.name);
     if (error == 0) {
-      error = make(home, &all, wanted.name, shape);
+      error = make(home, options, &all, wanted.name, shape);
     }
   } else {
     home->origin.is_reopened = true;

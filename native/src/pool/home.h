@@ -2,7 +2,7 @@
  * The home of a pool that outlives its process: files with names, of which a later process takes
  * those over that nobody has.
  *
- *   <first path>/oap-<user>/<name>.meta    a header, then slots and sketch of each shard
+ *   <first path>/oap-<user>/<name>.meta    a header, all paths, then slots and sketch of each shard
  *   <each path>/oap-<user>/<name>.data     chunks
  *
  * The owner holds a lock on the first byte of the .meta file (an open file description's, which the
@@ -43,6 +43,7 @@ typedef struct oap_home_header {
 } oap_home_header;
 
 #define OAP_HOME_HEADER (UINT64_C(1) << 16) /* where the first shard's part starts */
+#define OAP_HOME_PATHS (UINT64_C(1) << 12)  /* where the paths stand, up to there */
 
 typedef struct oap_home {
   oap_home_header *header; /* NULL: the pool has no home */

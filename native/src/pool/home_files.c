@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
@@ -22,14 +23,14 @@ static bool is_ours(const struct stat *status) {
   return status->st_uid == geteuid() && (status->st_mode & 077) == 0;
 }
 
-static int open_directory(const char *path) {
+static int open_directory(const char *path, bool is_made) {
   char name[32];
   snprintf(name, sizeof(name), "oap-%u", (unsigned)geteuid());
   int parent = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (parent < 0) {
     return -errno;
   }
-  int fd = mkdirat(parent, name, 0700) != 0 && errno != EEXIST
+  int fd = is_made && mkdirat(parent, name, 0700) != 0 && errno != EEXIST
                ? -1
                : openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   int error = fd < 0 ? errno : 0;
@@ -50,7 +51,7 @@ static int open_directory(const char *path) {
 int oap_directories_open(const oap_options *options, oap_directories *all) {
   all->count = 0;
   for (uint32_t i = 0; i < options->path_count; i++) {
-    int fd = open_directory(options->paths[i]);
+    int fd = open_directory(options->paths[i], true);
     if (fd < 0) {
       oap_directories_close(all);
       return fd;
@@ -117,6 +118,40 @@ void oap_home_remove(const oap_directories *all, const char *name) {
       unlinkat(all->fd[i], full, 0);
     }
   }
+}
+
+int oap_home_note_paths(int meta, const oap_options *options, uint64_t at, uint64_t most) {
+  char *all = calloc(1, most); /* each path ends by 0; so does the list */
+  uint64_t length = 0;
+  int error = all == NULL ? -ENOMEM : 0;
+  for (uint32_t i = 0; error == 0 && i < options->path_count; i++) {
+    char *path = realpath(options->paths[i], NULL);
+    uint64_t bytes = path == NULL ? 0 : strlen(path) + 1;
+    if (length + bytes < most) {
+      memcpy(all + length, path == NULL ? "" : path, bytes);
+      length += bytes;
+    }
+    free(path);
+  }
+  if (error == 0 && pwrite(meta, all, length + 1, (off_t)at) != (ssize_t)(length + 1)) {
+    error = -EIO;
+  }
+  free(all);
+  return error;
+}
+
+void oap_home_remove_noted(int meta, const char *name, uint64_t at, uint64_t most) {
+  char *all = calloc(1, most + 1);
+  ssize_t length = all == NULL ? 0 : pread(meta, all, most, (off_t)at);
+  for (char *path = all; length > 0 && path < all + length && *path == '/';
+       path += strlen(path) + 1) {
+    oap_directories one = {.fd = {open_directory(path, false)}, .count = 1};
+    if (one.fd[0] >= 0) {
+      oap_home_remove(&one, name);
+      oap_directories_close(&one);
+    }
+  }
+  free(all);
 }
 
 bool oap_home_is_expired(int meta, uint32_t keep_seconds) {

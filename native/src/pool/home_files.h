@@ -39,6 +39,13 @@ bool oap_home_take(int meta);
 /* Removes all files of a home. */
 void oap_home_remove(const oap_directories *all, const char *name);
 
+/* Writes down in a .meta file in which paths the home has files: from so many bytes on, at most so
+ * many. Where they are too long, they are left out. 0 or -errno. */
+int oap_home_note_paths(int meta, const oap_options *options, uint64_t at, uint64_t most);
+
+/* Removes the files of a home in the paths that its .meta file names, and makes no directory. */
+void oap_home_remove_noted(int meta, const char *name, uint64_t at, uint64_t most);
+
 /* Whether nobody has used a home for so long. */
 bool oap_home_is_expired(int meta, uint32_t keep_seconds);
 
