@@ -174,13 +174,14 @@ const oap_origin *oap_pool_origin(const oap_pool *pool);
 /* Empties the pool for good and gives its memory back, while other threads may still be in it: from
  * then on reserve answers ESHUTDOWN and pin ENOENT. What was opened with reopen stays in its files,
  * for the next pool. The pool must still be closed. EBUSY, and
- * nothing happens, while anything is reserved or pinned. EBUSY also when that begins during the
- * call: then the pool stays in use, but its chunks are dropped. Other errors as the system gave
+ * nothing happens, while anything is reserved or pinned, or when that cannot be told because a disk
+ * has lost what a pool opened with reopen knows of its chunks. EBUSY also when that begins during
+ * the call: then the pool stays in use, but its chunks are dropped. Other errors as the system gave
  * them; then it is retired, but keeps some memory until it is closed. Walks all slots. */
 int oap_pool_retire(oap_pool *pool);
 
 /* Closes it and unmaps the memory. EBUSY, and nothing happens, while anything is reserved or
- * pinned. No other thread may be in the pool or enter it. */
+ * pinned, or when that cannot be told. No other thread may be in the pool or enter it. */
 int oap_pool_close(oap_pool *pool);
 
 /* Changes the capacity of a pool in use; rounded as at open. Addresses and windows stay as they

@@ -4,6 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define CAPACITY (UINT64_C(1) << 20)
@@ -106,9 +109,77 @@ static void disk_is_full(void) {
   pool_close(pool);
 }
 
+/* ---- A disk that loses what is written of slots ---- */
+
+int __real_fstatfs(int file, struct statfs *system);
+int __wrap_fstatfs(int file, struct statfs *system);
+int __wrap_sync_file_range(int file, off_t start, off_t bytes, unsigned flags);
+
+static bool is_on_disk;
+static _Atomic ino_t failing; /* at the next write-back */
+
+int __wrap_fstatfs(int file, struct statfs *system) {
+  int result = __real_fstatfs(file, system);
+  system->f_type = is_on_disk ? EXT4_SUPER_MAGIC : system->f_type;
+  return result;
+}
+
+int __wrap_sync_file_range(int file, off_t start, off_t bytes, unsigned flags) {
+  struct stat status;
+  CHECK(is_on_disk && bytes > 0 && flags == SYNC_FILE_RANGE_WAIT_BEFORE);
+  CHECK(fstat(file, &status) == 0 && start >= status.st_size);
+  ino_t expected = status.st_ino;
+  errno = EIO;
+  return atomic_compare_exchange_strong(&failing, &expected, 0) ? -1 : 0; /* told once */
+}
+
+/* Slots may be old, or led nowhere: nobody looks at them, and the pool cannot be closed. */
+static void slots_are_lost(void) {
+  static oap_pool *pool; /* until the process ends */
+  static oap_chunk held[2];
+  oap_options options = home_options(CAPACITY);
+  home_clear();
+  is_on_disk = true;
+  home_open(&options, &pool);
+  put(pool, 0, 5);
+  oap_key key[] = {key_of(0), key_of(1), key_of(10)};
+  CHECK(oap_pool_pin(pool, &key[1], &held[0]) == 0);
+  CHECK(oap_pool_reserve(pool, &key[2], BYTES, &held[1]) == 0);
+  uint64_t version = oap_pool_content_version(pool);
+  struct stat meta;
+  CHECK(fstat(pool->home.meta, &meta) == 0);
+  atomic_store(&failing, meta.st_ino);
+  oap_stats stats = {.chunks = 5};
+  for (unsigned waited = 0; oap_pool_is_held(pool, &key[0]) || stats.chunks > 0; waited++) {
+    CHECK(waited < 10000);
+    usleep(1000);
+    oap_pool_stats(pool, &stats);
+  }
+  for (uint32_t i = 1; i <= 6; i++) {
+    memset((void *)&pool->shards[0].slots[i], 0xff, sizeof(oap_slot));
+  }
+  oap_chunk chunk;
+  CHECK(oap_pool_pin(pool, &key[0], &chunk) == -ENOENT);
+  CHECK(oap_pool_pin_unused(pool, &key[0], &chunk) == -ENOENT);
+  CHECK(oap_pool_reserve(pool, &key[0], BYTES, &chunk) == -ESHUTDOWN);
+  CHECK(oap_pool_drop(pool, &key[0]) == -ENOENT && oap_pool_clear(pool) == 0);
+  CHECK(oap_pool_drop_file(pool, key[0].file_high, key[0].file_low) == 0);
+  oap_held listed[8];
+  uint64_t now;
+  CHECK(oap_pool_snapshot(pool, listed, 8, &now) == 0 && now != version);
+  CHECK(chunk_is_right(&key[1], &held[0]) && oap_pool_unpin(pool, &held[0]) == 0);
+  chunk_fill(&key[2], &held[1]);
+  CHECK(oap_pool_publish(pool, &held[1]) == 0 && oap_pool_unpin(pool, &held[1]) == 0);
+  CHECK(oap_pool_resize(pool, 2 * CAPACITY) == -ESHUTDOWN);
+  CHECK(oap_pool_retire(pool) == -EBUSY && oap_pool_close(pool) == -EBUSY);
+  oap_pool_stats(pool, &stats);
+  CHECK(stats.lost_writes == 1 && stats.chunks == 0);
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   pinned_while_it_retires();
   disk_is_full();
+  slots_are_lost();
   return 0;
 }

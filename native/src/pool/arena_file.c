@@ -230,15 +230,20 @@ unsigned oap_file_ask_every_ms(int file) {
  * Either call hands the note out, and waits for the range that it is asked about, where nothing is
  * on its way: behind the end of all files, or at the end of the addresses. The first knows only the
  * file that was opened. Of an overlay that is another than the one that is mapped. */
-bool oap_arena_has_lost_writes(const oap_arena *arena) {
+bool oap_file_has_lost_writes(int file, unsigned ask_every_ms, void *page) {
   const off_t behind_all_files = (off_t)1 << 62;
-  size_t page = (size_t)sysconf(_SC_PAGESIZE);
   int result = 0;
-  if (arena->ask_every_ms == DIRECTLY_MS) {
-    result = sync_file_range(arena->file, behind_all_files, 1, SYNC_FILE_RANGE_WAIT_BEFORE);
-  } else if (arena->ask_every_ms == THROUGH_OVERLAY_MS) {
-    result = msync(arena->data + arena->bytes - page, page, MS_SYNC);
+  if (ask_every_ms == DIRECTLY_MS) {
+    result = sync_file_range(file, behind_all_files, 1, SYNC_FILE_RANGE_WAIT_BEFORE);
+  } else if (ask_every_ms == THROUGH_OVERLAY_MS) {
+    result = msync(page, (size_t)sysconf(_SC_PAGESIZE), MS_SYNC);
   }
   /* The others: a system without the call. */
   return result != 0 && errno != EINVAL && errno != ENOSYS && errno != EPERM;
+}
+
+bool oap_arena_has_lost_writes(const oap_arena *arena) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  return oap_file_has_lost_writes(arena->file, arena->ask_every_ms,
+                                  arena->data + arena->bytes - page);
 }

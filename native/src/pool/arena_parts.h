@@ -53,6 +53,10 @@ int oap_file_commit(oap_arena *arena, uint64_t offset, uint64_t bytes);
  * a disk; 0: it does not go to one. */
 unsigned oap_file_ask_every_ms(int file);
 
+/* Whether a write to such a file was lost since it was opened, or since the last call for it.
+ * `page` starts a page of its mapping that nobody writes to, so that nothing is waited for. */
+bool oap_file_has_lost_writes(int file, unsigned ask_every_ms, void *page);
+
 /* Whether the file system of a file has so many bytes to give. 0 or -errno. */
 int oap_file_has_room(int file, uint64_t bytes);
 

@@ -128,7 +128,8 @@ int oap_pool_resize(oap_pool *pool, uint64_t capacity) {
     return -EINVAL;
   }
   oap_pool_lock(pool);
-  int error = pool->retired ? -ESHUTDOWN : 0;
+  bool is_over = pool->retired || atomic_load(&pool->writeback.has_lost_slots);
+  int error = is_over ? -ESHUTDOWN : 0;
   for (uint32_t a = 0; error == 0 && a < pool->arena_count; a++) {
     error = part > oap_stripe_of(pool, &pool->arenas[a]) ? -EFBIG : 0;
   }

@@ -45,6 +45,12 @@ uint64_t oap_shard_drop_file(oap_shard *shard, uint64_t high, uint64_t low) {
   return all;
 }
 
+void oap_shard_forget(oap_shard *shard) {
+  oap_stats seen = {0};
+  oap_counters_add(shard->counters, &seen);
+  oap_count_visible(shard->counters, -(int)seen.chunks);
+}
+
 uint64_t oap_shard_clear(oap_shard *shard) {
   uint64_t dropped = 0;
   pthread_mutex_lock(&shard->lock);

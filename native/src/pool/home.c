@@ -41,7 +41,7 @@ static uint64_t meta_bytes(const oap_home_shape *shape) {
 }
 
 static int map_header(oap_home *home, int meta) {
-  void *header = mmap(NULL, sizeof(oap_home_header), PROT_READ | PROT_WRITE, MAP_SHARED, meta, 0);
+  void *header = mmap(NULL, OAP_HOME_HEADER, PROT_READ | PROT_WRITE, MAP_SHARED, meta, 0);
   if (header == MAP_FAILED) {
     return -errno;
   }
@@ -106,7 +106,7 @@ static void close_data(oap_home *home) {
 }
 
 static void unmap_header(oap_home *home) {
-  munmap(home->header, sizeof(oap_home_header));
+  munmap(home->header, OAP_HOME_HEADER);
   home->header = NULL;
   home->meta = -1;
 }
@@ -292,6 +292,7 @@ int oap_home_open(oap_home *home, const oap_options *options, const oap_home_sha
   if (error != 0) {
     return error;
   }
+  home->ask_every_ms = options->medium == OAP_FILE ? oap_file_ask_every_ms(home->meta) : 0;
   snprintf(home->origin.home, sizeof(home->origin.home), "%s/oap-%u/%s", options->paths[0],
            (unsigned)geteuid(), wanted.name);
   return oap_periodic_start(&home->heart, beat, home); /* the caller closes the home */
@@ -306,6 +307,14 @@ uint32_t oap_home_remove_unused(const oap_options *options) {
   search_all(&unwanted);
   oap_directories_close(&all);
   return unwanted.removed;
+}
+
+bool oap_home_has_lost_writes(const oap_home *home) {
+  if (home->header == NULL || home->meta < 0) {
+    return false;
+  }
+  char *page = (char *)home->header + OAP_HOME_HEADER - sysconf(_SC_PAGESIZE);
+  return oap_file_has_lost_writes(home->meta, home->ask_every_ms, page);
 }
 
 void oap_home_let_go(oap_home *home) {
@@ -332,6 +341,6 @@ void oap_home_close(oap_home *home, const oap_options *failed) {
   }
   oap_home_let_go(home);
   oap_periodic_destroy(&home->heart);
-  munmap(home->header, sizeof(oap_home_header));
+  munmap(home->header, OAP_HOME_HEADER);
   home->header = NULL;
 }

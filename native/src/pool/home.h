@@ -49,6 +49,7 @@ typedef struct oap_home {
   oap_home_header *header; /* NULL: the pool has no home */
   oap_periodic heart;
   int meta;                /* the file, locked; -1 when it was let go of */
+  unsigned ask_every_ms;   /* .meta on a disk: when to ask for lost writes; 0: none can be lost */
   int data[OAP_MAX_PATHS]; /* until the arenas take them over; then -1 */
   bool is_new;
   uint64_t full; /* bytes of each stripe that surely have room in the files */
@@ -61,6 +62,9 @@ int oap_home_open(oap_home *home, const oap_options *options, const oap_home_sha
 
 /* Removes all homes in these paths that nobody has; returns how many. */
 uint32_t oap_home_remove_unused(const oap_options *options);
+
+/* Tells whether a write to the .meta file was lost, as oap_arena_has_lost_writes. */
+bool oap_home_has_lost_writes(const oap_home *home);
 
 /* Lets others have the home. The header stays mapped. */
 void oap_home_let_go(oap_home *home);

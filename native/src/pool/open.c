@@ -231,7 +231,7 @@ int oap_pool_open(const oap_options *options, oap_pool **out) {
 }
 
 static bool is_busy(oap_pool *pool) {
-  bool busy = false;
+  bool busy = atomic_load(&pool->writeback.has_lost_slots); /* nobody knows what is pinned */
   for (uint32_t i = 0; i < pool->shard_count && !busy; i++) {
     busy = oap_shard_is_busy(&pool->shards[i]);
   }

@@ -23,6 +23,16 @@ static oap_shard *shard_of_chunk(const oap_pool *pool, const oap_chunk *chunk) {
 
 static bool has_lost_writes(oap_pool *pool) { return atomic_load(&pool->writeback.lost) != 0; }
 
+/* Whether the slots are not to be looked at any more: see writeback.h. */
+static bool has_lost_slots(const oap_pool *pool) {
+  return atomic_load_explicit(&pool->writeback.has_lost_slots, memory_order_acquire);
+}
+
+/* How many shards there are to look into. */
+static uint32_t shards_in_use(const oap_pool *pool) {
+  return has_lost_slots(pool) ? 0 : pool->shard_count;
+}
+
 int oap_pool_reserve(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chunk *out) {
   oap_hashed_key k = oap_hashed(key);
   return has_lost_writes(pool) ? -ESHUTDOWN
@@ -49,12 +59,14 @@ int oap_pool_trim(oap_pool *pool, oap_chunk *chunk, uint64_t bytes) {
 
 int oap_pool_publish(oap_pool *pool, const oap_chunk *chunk) {
   oap_shard *shard = shard_of_chunk(pool, chunk);
-  return shard == NULL ? -EINVAL : oap_shard_publish(shard, chunk);
+  return shard == NULL ? -EINVAL : has_lost_slots(pool) ? 0 : oap_shard_publish(shard, chunk);
 }
 
 int oap_pool_set_note(oap_pool *pool, const oap_chunk *chunk, uint64_t note) {
   oap_shard *shard = shard_of_chunk(pool, chunk);
-  return shard == NULL ? -EINVAL : oap_shard_set_note(shard, chunk, note);
+  return shard == NULL          ? -EINVAL
+         : has_lost_slots(pool) ? 0
+                                : oap_shard_set_note(shard, chunk, note);
 }
 
 int oap_pool_note(oap_pool *pool, const oap_chunk *chunk, uint64_t *note) {
@@ -64,37 +76,37 @@ int oap_pool_note(oap_pool *pool, const oap_chunk *chunk, uint64_t *note) {
 
 int oap_pool_abandon(oap_pool *pool, const oap_chunk *chunk) {
   oap_shard *shard = shard_of_chunk(pool, chunk);
-  return shard == NULL ? -EINVAL : oap_shard_abandon(shard, chunk);
+  return shard == NULL ? -EINVAL : has_lost_slots(pool) ? 0 : oap_shard_abandon(shard, chunk);
 }
 
 int oap_pool_pin(oap_pool *pool, const oap_key *key, oap_chunk *out) {
   oap_hashed_key k = oap_hashed(key);
-  return oap_shard_pin(shard_of(pool, &k), &k, true, out);
+  return has_lost_slots(pool) ? -ENOENT : oap_shard_pin(shard_of(pool, &k), &k, true, out);
 }
 
 int oap_pool_pin_unused(oap_pool *pool, const oap_key *key, oap_chunk *out) {
   oap_hashed_key k = oap_hashed(key);
-  return oap_shard_pin(shard_of(pool, &k), &k, false, out);
+  return has_lost_slots(pool) ? -ENOENT : oap_shard_pin(shard_of(pool, &k), &k, false, out);
 }
 
 int oap_pool_unpin(oap_pool *pool, const oap_chunk *chunk) {
   oap_shard *shard = shard_of_chunk(pool, chunk);
-  return shard == NULL ? -EINVAL : oap_shard_unpin(shard, chunk);
+  return shard == NULL ? -EINVAL : has_lost_slots(pool) ? 0 : oap_shard_unpin(shard, chunk);
 }
 
 bool oap_pool_is_held(oap_pool *pool, const oap_key *key) {
   oap_hashed_key k = oap_hashed(key);
-  return oap_shard_is_held(shard_of(pool, &k), &k);
+  return !has_lost_slots(pool) && oap_shard_is_held(shard_of(pool, &k), &k);
 }
 
 int oap_pool_drop(oap_pool *pool, const oap_key *key) {
   oap_hashed_key k = oap_hashed(key);
-  return oap_shard_drop(shard_of(pool, &k), &k);
+  return has_lost_slots(pool) ? -ENOENT : oap_shard_drop(shard_of(pool, &k), &k);
 }
 
 uint64_t oap_pool_drop_file(oap_pool *pool, uint64_t file_high, uint64_t file_low) {
   uint64_t dropped = 0;
-  for (uint32_t i = 0; i < pool->shard_count; i++) {
+  for (uint32_t i = 0; i < shards_in_use(pool); i++) {
     dropped += oap_shard_drop_file(&pool->shards[i], file_high, file_low);
   }
   return dropped;
@@ -102,7 +114,7 @@ uint64_t oap_pool_drop_file(oap_pool *pool, uint64_t file_high, uint64_t file_lo
 
 uint64_t oap_pool_clear(oap_pool *pool) {
   uint64_t dropped = 0;
-  for (uint32_t i = 0; i < pool->shard_count; i++) {
+  for (uint32_t i = 0; i < shards_in_use(pool); i++) {
     dropped += oap_shard_clear(&pool->shards[i]);
   }
   return dropped;
@@ -128,7 +140,7 @@ uint64_t oap_pool_content_version(oap_pool *pool) {
 uint64_t oap_pool_snapshot(oap_pool *pool, oap_held *out, uint64_t room, uint64_t *version) {
   *version = oap_pool_content_version(pool);
   uint64_t count = 0;
-  for (uint32_t i = 0; i < pool->shard_count; i++) {
+  for (uint32_t i = 0; i < shards_in_use(pool); i++) {
     count = oap_shard_list(&pool->shards[i], out, room, count);
   }
   return count;
@@ -136,7 +148,7 @@ uint64_t oap_pool_snapshot(oap_pool *pool, oap_held *out, uint64_t room, uint64_
 
 uint64_t oap_pool_leaving(oap_pool *pool, oap_leaving *out, uint64_t room) {
   uint64_t count = 0;
-  for (uint32_t i = 0; i < pool->shard_count; i++) {
+  for (uint32_t i = 0; i < shards_in_use(pool); i++) {
     /* An equal part of what is left for each. */
     uint64_t most = count + (room - count) / (pool->shard_count - i);
     count = oap_shard_leaving(&pool->shards[i], out, most, count);
@@ -145,7 +157,7 @@ uint64_t oap_pool_leaving(oap_pool *pool, oap_leaving *out, uint64_t room) {
 }
 
 const char *oap_pool_validate(oap_pool *pool) {
-  for (uint32_t i = 0; i < pool->shard_count; i++) {
+  for (uint32_t i = 0; i < shards_in_use(pool); i++) {
     const char *fault = oap_shard_validate(&pool->shards[i]);
     if (fault != NULL) {
       return fault;

@@ -35,7 +35,8 @@
 typedef struct oap_writeback {
   oap_periodic thread;
   unsigned every_ms;
-  _Atomic uint64_t lost; /* failures so far, by arena; from the first on nothing is reserved */
+  _Atomic uint64_t lost;      /* failures so far, by file; from the first on nothing is reserved */
+  atomic_bool has_lost_slots; /* what the slots say may be old, so nobody looks at them any more */
 } oap_writeback;
 
 struct oap_pool {

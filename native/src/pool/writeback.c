@@ -12,6 +12,12 @@ static uint64_t lost_writes(const oap_pool *pool) {
   return lost;
 }
 
+static void forget_all(oap_pool *pool) {
+  for (uint32_t i = 0; i < pool->shard_count; i++) {
+    oap_shard_forget(&pool->shards[i]);
+  }
+}
+
 /* Chunks that were reserved before the pool learnt of a failure may be published after it was
  * cleared. When their pages are lost too, that is another failure, so the thread goes on. */
 static void *watch(void *argument) {
@@ -20,8 +26,12 @@ static void *watch(void *argument) {
   pthread_mutex_lock(&watched->thread.lock); /* held while the files are asked */
   while (!watched->thread.is_ending) {
     uint64_t lost = lost_writes(pool);
-    if (lost > 0) {
-      atomic_fetch_add(&watched->lost, lost);
+    bool has_lost_slots = oap_home_has_lost_writes(&pool->home);
+    atomic_fetch_add(&watched->lost, lost + has_lost_slots);
+    if (has_lost_slots) {
+      atomic_store(&watched->has_lost_slots, true);
+      forget_all(pool);
+    } else if (lost > 0 && !atomic_load(&watched->has_lost_slots)) {
       for (uint32_t i = 0; i < pool->shard_count; i++) {
         oap_shard_clear(&pool->shards[i]);
       }
