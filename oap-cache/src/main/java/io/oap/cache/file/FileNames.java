@@ -1,20 +1,18 @@
 package io.oap.cache.file;
 
 import io.oap.cache.file.KnownFiles.KnownFile;
+import java.io.FileOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
-import java.nio.channels.SeekableByteChannel;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.Set;
 import java.util.zip.CRC32C;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,7 +29,7 @@ public final class FileNames {
   private static final int HEAD = 2 * Integer.BYTES;
 
   private final Path path;
-  private SeekableByteChannel out;
+  private OutputStream out;
   private boolean isGivenUp;
 
   /**
@@ -73,14 +71,13 @@ public final class FileNames {
     try {
       close();
       Files.deleteIfExists(next);
-      out =
-          FileChannel.open(
-              next,
-              Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
-              PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
-      writeFully(ByteBuffer.allocate(Long.BYTES).putLong(0, MAGIC));
+      Files.createFile(
+          next, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+      // A channel would be closed for good where the task that writes is interrupted.
+      out = new FileOutputStream(next.toFile());
+      out.write(ByteBuffer.allocate(Long.BYTES).putLong(0, MAGIC).array());
       for (KnownFile file : files) {
-        writeFully(encode(file));
+        out.write(encode(file));
       }
       Files.move(next, path, StandardCopyOption.ATOMIC_MOVE);
     } catch (IOException | RuntimeException e) {
@@ -94,7 +91,7 @@ public final class FileNames {
       return;
     }
     try {
-      writeFully(encode(file));
+      out.write(encode(file));
     } catch (IOException | RuntimeException e) {
       giveUp(e);
     }
@@ -109,12 +106,6 @@ public final class FileNames {
         LOG.debug("The names of files", e);
       }
       out = null;
-    }
-  }
-
-  private void writeFully(ByteBuffer bytes) throws IOException {
-    while (bytes.hasRemaining()) {
-      out.write(bytes);
     }
   }
 
@@ -134,7 +125,7 @@ public final class FileNames {
     return (int) crc.getValue();
   }
 
-  private static ByteBuffer encode(KnownFile file) throws IOException {
+  private static byte[] encode(KnownFile file) throws IOException {
     byte[] record = FileRecord.encode(file);
     CRC32C crc = new CRC32C();
     crc.update(record);
@@ -142,7 +133,7 @@ public final class FileNames {
         .putInt(record.length)
         .putInt((int) crc.getValue())
         .put(record)
-        .flip();
+        .array();
   }
 
   private static KnownFile decode(ByteBuffer from, int length) throws IOException {

@@ -110,6 +110,18 @@ class FileNamesTest {
   }
 
   @Test
+  void interruptedThread_writesOn() {
+    FileNames names = new FileNames(path);
+    Thread.currentThread().interrupt();
+    names.write(List.of(file(1)));
+    names.append(file(2));
+    assertTrue(Thread.interrupted());
+    names.append(file(3));
+    names.close();
+    assertSame(List.of(file(1), file(2), file(3)), new FileNames(path).read());
+  }
+
+  @Test
   void folderThatIsGone_costsNothingButTheNames() throws IOException {
     FileNames names = new FileNames(directory.resolve("none").resolve("pool.names"));
     names.write(List.of(file(1)));
