@@ -47,14 +47,18 @@ public final class CachedFooter implements FileLayout {
       EnumSet.of(Encoding.DELTA_BYTE_ARRAY, Encoding.DELTA_LENGTH_BYTE_ARRAY);
 
   private final ParquetMetadata metadata;
+  private final RowGroupMiddles middles;
   private final List<BlockMetaData> rowGroupsForReading;
   private final LayoutIndex index = new LayoutIndex();
   private final Map<ChunkKey, ChunkRequest> byKey = new HashMap<>();
   private final Set<ChunkKey> readAsArrays = new HashSet<>();
   private final long footerStart;
+  private final int rawBytes;
 
-  public CachedFooter(FileId file, ParquetMetadata metadata) {
+  CachedFooter(FileId file, ParquetMetadata metadata, RowGroupMiddles middles) {
     this.metadata = metadata;
+    this.middles = middles;
+    this.rawBytes = middles.bytes();
     if (isEncrypted()) {
       // Its metadata can be looked at with the keys of its columns only.
       this.rowGroupsForReading = List.of();
@@ -169,6 +173,11 @@ public final class CachedFooter implements FileLayout {
     return rowGroupsForReading;
   }
 
+  /** Where Parquet's own reader sees the middle of a row group. */
+  long middle(int rowGroup) {
+    return middles.of(rowGroup);
+  }
+
   /** The chunk of this key, or null. */
   ChunkRequest chunk(ChunkKey key) {
     return byKey.get(key);
@@ -234,6 +243,6 @@ public final class CachedFooter implements FileLayout {
   public long heapBytes() {
     long columnChunks =
         metadata.getBlocks().stream().mapToLong(rowGroup -> rowGroup.getColumns().size()).sum();
-    return HEAP_BYTES_PER_FOOTER + columnChunks * HEAP_BYTES_PER_CHUNK;
+    return HEAP_BYTES_PER_FOOTER + rawBytes + columnChunks * HEAP_BYTES_PER_CHUNK;
   }
 }

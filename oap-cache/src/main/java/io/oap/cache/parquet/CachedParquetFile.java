@@ -94,7 +94,8 @@ public final class CachedParquetFile {
   public record RowGroup(int ordinal, BlockMetaData metaData) {}
 
   /**
-   * The row groups of a split: those whose middle byte lies in it.
+   * The row groups of a split: those whose middle byte lies in it, as Parquet's own reader sees it;
+   * of a whole file all.
    *
    * @param start first byte of the split
    * @param length bytes of the split
@@ -104,10 +105,10 @@ public final class CachedParquetFile {
     if (isEncrypted()) {
       throw new IllegalStateException("Encrypted files are not cached: " + identity().path());
     }
+    boolean isWhole = start == 0 && length >= identity().length();
     List<RowGroup> rowGroups = new ArrayList<>();
     for (int i = 0; i < footer.rowGroupsForReading().size(); i++) {
-      BlockMetaData rowGroup = footer.metadata().getBlocks().get(i);
-      long middle = rowGroup.getStartingPos() + rowGroup.getCompressedSize() / 2;
+      long middle = isWhole ? 0 : footer.middle(i);
       if (start <= middle && middle < start + length) {
         rowGroups.add(new RowGroup(i, footer.rowGroupsForReading().get(i)));
       }

@@ -68,7 +68,7 @@ class ParquetFileStream extends SeekableInputStream {
   }
 
   @Override
-  public final void readFully(ByteBuffer into) throws IOException {
+  public void readFully(ByteBuffer into) throws IOException {
     while (into.hasRemaining()) {
       if (read(into) < 0) {
         throw new EOFException(

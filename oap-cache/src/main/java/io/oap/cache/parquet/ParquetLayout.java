@@ -5,9 +5,11 @@ import io.oap.cache.file.FileStream;
 import io.oap.cache.stats.CacheCounters;
 import io.oap.common.FileIdentity;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import org.apache.parquet.ParquetReadOptions;
 import org.apache.parquet.conf.PlainParquetConfiguration;
 import org.apache.parquet.hadoop.ParquetFileReader;
+import org.apache.parquet.hadoop.metadata.ParquetMetadata;
 import org.apache.parquet.io.InputFile;
 import org.apache.parquet.io.SeekableInputStream;
 
@@ -31,9 +33,26 @@ public final class ParquetLayout {
       FileStream file, FileIdentity identity, ParquetReadOptions options, CacheCounters counters)
       throws IOException {
     // Not closed: the file is the caller's.
-    SeekableInputStream stream = new ParquetFileStream(file, counters);
-    return new CachedFooter(
-        identity.id(), ParquetFileReader.readFooter(inputFile(identity), options, stream));
+    FooterStream stream = new FooterStream(file, counters);
+    ParquetMetadata footer = ParquetFileReader.readFooter(inputFile(identity), options, stream);
+    return new CachedFooter(identity.id(), footer, new RowGroupMiddles(stream.last));
+  }
+
+  /** Keeps the bytes that Parquet has read last, which are those of the footer. */
+  private static final class FooterStream extends ParquetFileStream {
+    private byte[] last = {};
+
+    FooterStream(FileStream file, CacheCounters counters) {
+      super(file, counters);
+    }
+
+    @Override
+    public void readFully(ByteBuffer into) throws IOException {
+      int start = into.position();
+      super.readFully(into);
+      last = new byte[into.position() - start];
+      into.get(start, last);
+    }
   }
 
   /** What Parquet wants to know of a file whose bytes it has from a stream. */

@@ -45,7 +45,8 @@ class CachedFooterTest {
     }
     FileMetaData metaData =
         new FileMetaData(SCHEMA, Map.of(), "test", EncryptionType.UNENCRYPTED, null);
-    return new CachedFooter(id(file), new ParquetMetadata(metaData, blocks));
+    return new CachedFooter(
+        id(file), new ParquetMetadata(metaData, blocks), new RowGroupMiddles(new byte[0]));
   }
 
   private static ColumnChunkMetaData chunk(int column, long start, long bytes) {
