@@ -275,6 +275,10 @@ uint64_t oap_pool_clear(oap_pool *pool);
 
 void oap_pool_stats(oap_pool *pool, oap_stats *out);
 
+/* Whether a disk has lost what was written to the pool; see OAP_FILE. Pinned chunks stay readable
+ * then, and may have other bytes than were written. Costs a look at one number. */
+bool oap_pool_has_lost_writes(oap_pool *pool);
+
 #define OAP_MOST_NODES 64
 
 /* Tells how many bytes of the pool's memory lie on each memory node, as numastat does of a process.

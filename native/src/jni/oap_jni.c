@@ -212,6 +212,10 @@ static void native_stats(JNIEnv *env, jclass class, jlong pool, jlongArray out) 
   (*env)->SetLongArrayRegion(env, out, 0, sizeof(oap_stats) / sizeof(jlong), figures.numbers);
 }
 
+static jboolean native_has_lost_writes(JNIEnv *env, jclass class, jlong pool) {
+  return oap_pool_has_lost_writes(oap_at(pool));
+}
+
 /* out takes OAP_MOST_NODES numbers. */
 static jint native_nodes(JNIEnv *env, jclass class, jlong pool, jlongArray out) {
   uint64_t bytes[OAP_MOST_NODES];
@@ -260,6 +264,7 @@ static const JNINativeMethod methods[] = {
     {"dropFile", "(JJJ)J", (void *)native_drop_file},
     {"clear", "(J)J", (void *)native_clear},
     {"stats", "(J[J)V", (void *)native_stats},
+    {"hasLostWrites", "(J)Z", (void *)native_has_lost_writes},
     {"nodes", "(J[J)I", (void *)native_nodes},
     {"contentVersion", "(J)J", (void *)native_content_version},
     {"snapshot", "(JJJJ)J", (void *)native_snapshot},

@@ -21,7 +21,7 @@ static oap_shard *shard_of_chunk(const oap_pool *pool, const oap_chunk *chunk) {
   return chunk->shard < pool->shard_count ? &pool->shards[chunk->shard] : NULL;
 }
 
-static bool has_lost_writes(oap_pool *pool) { return atomic_load(&pool->writeback.lost) != 0; }
+bool oap_pool_has_lost_writes(oap_pool *pool) { return atomic_load(&pool->writeback.lost) != 0; }
 
 /* Whether the slots are not to be looked at any more: see writeback.h. */
 static bool has_lost_slots(const oap_pool *pool) {
@@ -35,21 +35,24 @@ static uint32_t shards_in_use(const oap_pool *pool) {
 
 int oap_pool_reserve(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chunk *out) {
   oap_hashed_key k = oap_hashed(key);
-  return has_lost_writes(pool) ? -ESHUTDOWN
-                               : oap_shard_reserve(shard_of(pool, &k), &k, bytes, true, out);
+  return oap_pool_has_lost_writes(pool)
+             ? -ESHUTDOWN
+             : oap_shard_reserve(shard_of(pool, &k), &k, bytes, true, out);
 }
 
 int oap_pool_reserve_free(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chunk *out) {
   oap_hashed_key k = oap_hashed(key);
-  return has_lost_writes(pool) ? -ESHUTDOWN
-                               : oap_shard_reserve(shard_of(pool, &k), &k, bytes, false, out);
+  return oap_pool_has_lost_writes(pool)
+             ? -ESHUTDOWN
+             : oap_shard_reserve(shard_of(pool, &k), &k, bytes, false, out);
 }
 
 int oap_pool_reserve_handed(oap_pool *pool, const oap_key *key, uint64_t bytes, unsigned asks,
                             oap_chunk *out) {
   oap_hashed_key k = oap_hashed(key);
-  return has_lost_writes(pool) ? -ESHUTDOWN
-                               : oap_shard_reserve_handed(shard_of(pool, &k), &k, bytes, asks, out);
+  return oap_pool_has_lost_writes(pool)
+             ? -ESHUTDOWN
+             : oap_shard_reserve_handed(shard_of(pool, &k), &k, bytes, asks, out);
 }
 
 int oap_pool_trim(oap_pool *pool, oap_chunk *chunk, uint64_t bytes) {

@@ -16,6 +16,7 @@ import io.oap.cache.pool.PoolStats;
 import io.oap.cache.quota.QuotaRule;
 import io.oap.cache.quota.TablePins;
 import io.oap.common.ChunkKey;
+import io.oap.common.EntryKind;
 import io.oap.common.FileId;
 import io.oap.common.OapConfig;
 import io.oap.common.PoolTiers;
@@ -155,6 +156,9 @@ public final class ColumnCache implements AutoCloseable {
           damaged++;
           damagedBytes += pin.bytes();
           chunks.drop(held.key());
+          if (held.key().kind() == EntryKind.CACHED_BATCH) {
+            owned.doubt(); // it stays with its owner, who finds out
+          }
         }
       }
     }

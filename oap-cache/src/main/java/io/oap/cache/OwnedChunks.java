@@ -16,10 +16,15 @@ import java.util.function.Consumer;
  * Chunks that no file has: each has one owner, who puts it and lets it go. Until then it is pinned,
  * so that neither eviction nor {@code clear} nor a smaller pool takes it away. They count to what
  * may stay of the pool, beside pinned tables. Thread-safe.
+ *
+ * <p>Chunks stay readable when a disk has lost what was written to the pool, and nobody knows which
+ * ones. From then on, or once any of them was found damaged, they are {@linkplain #areInDoubt in
+ * doubt}: owners compute anew what is not {@linkplain OwnedChunk#isSound sound}.
  */
 public final class OwnedChunks {
   private final ColumnPool pool;
   private final ChunkCache chunks;
+  private volatile boolean isDamaged;
 
   OwnedChunks(ColumnPool pool, ChunkCache chunks) {
     this.pool = pool;
@@ -77,6 +82,16 @@ public final class OwnedChunks {
     return chunks.pinned.ownedBytes();
   }
 
+  /** Whether the pool may have changed chunks: a disk has lost writes, or one was damaged. */
+  public boolean areInDoubt() {
+    return isDamaged || pool.hasLostWrites();
+  }
+
+  /** Has all chunks be in doubt from now on, since one of them cannot be right. */
+  public void doubt() {
+    isDamaged = true;
+  }
+
   /** A chunk in the hands of its owner. Threads may share it. */
   public static final class OwnedChunk implements AutoCloseable {
     private final OwnedChunks all;
@@ -95,16 +110,46 @@ public final class OwnedChunks {
       return pin.bytes();
     }
 
-    /** Opens a vector chunk for one thread, which closes it before this is closed. */
-    public VectorChunk open() {
-      return VectorChunk.open(pin);
+    /** Whether the chunk's bytes may have changed, so that a copy is to be read instead of them. */
+    public boolean isInDoubt() {
+      return all.areInDoubt();
     }
 
-    /** The chunk's bytes. */
+    /** Whether the chunk has the bytes it was put with; reads all of them. */
+    public boolean isSound() {
+      return Checksum.isRight(pin);
+    }
+
+    /**
+     * Opens a vector chunk for one thread, which closes it before this is closed.
+     *
+     * @throws DamagedChunkException when the bytes are no vector chunk; all are in doubt then
+     */
+    public VectorChunk open() {
+      try {
+        return VectorChunk.open(pin);
+      } catch (VectorException e) {
+        throw e.isCorrupt() ? damaged() : e;
+      }
+    }
+
+    /**
+     * The chunk's bytes.
+     *
+     * @throws DamagedChunkException when they are not those it was put with; all are in doubt then
+     */
     public byte[] copy() {
       ByteBuffer copy = ByteBuffer.allocate(Math.toIntExact(pin.bytes()));
       pin.copyTo(copy);
+      if (pin.note() != Checksum.of(copy.flip())) {
+        throw damaged();
+      }
       return copy.array();
+    }
+
+    private DamagedChunkException damaged() {
+      all.doubt();
+      return new DamagedChunkException();
     }
 
     /** Gives the chunk's memory back to the pool. Closing again does nothing. */

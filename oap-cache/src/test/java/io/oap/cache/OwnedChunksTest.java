@@ -2,10 +2,14 @@ package io.oap.cache;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.oap.cache.OwnedChunks.OwnedChunk;
+import io.oap.cache.pool.ColumnPool;
+import io.oap.cache.pool.PoolFaults;
 import io.oap.cache.vector.NativeBuffer;
 import io.oap.cache.vector.VectorChunk;
 import io.oap.cache.vector.VectorEncoder;
@@ -111,6 +115,46 @@ class OwnedChunksTest {
       }
     }
     cache.close();
+  }
+
+  @Test
+  void chunk_damagedWhereWritesWereLost_isNotReadAnyMore() {
+    ColumnPool pool = RestingPool.open(1 << 20);
+    OwnedChunks owned =
+        new OwnedChunks(pool, new ChunkCache(pool, 1000, file -> null, null, LowerTier.NONE));
+    ChunkKey key = key(3);
+    byte[] bytes = new byte[5000];
+    new Random(SEED).nextBytes(bytes);
+    try (OwnedChunk chunk = owned.put(key, ByteBuffer.wrap(bytes));
+        OwnedChunk other = owned.put(key(4), ByteBuffer.wrap(bytes))) {
+      assertFalse(chunk.isInDoubt());
+      PoolFaults.damage(pool, key);
+      PoolFaults.loseWrites(pool);
+      pool.clear(); // as the pool does itself
+      assertTrue(chunk.isInDoubt());
+      assertFalse(chunk.isSound());
+      assertThrows(DamagedChunkException.class, chunk::copy);
+      assertTrue(other.isSound());
+      assertArrayEquals(bytes, other.copy());
+    }
+    RestingPool.close(pool);
+  }
+
+  @Test
+  void chunk_thatIsNoVectorChunkAnyMore_putsAllInDoubt() {
+    ColumnPool pool = RestingPool.open(1 << 20);
+    OwnedChunks owned =
+        new OwnedChunks(pool, new ChunkCache(pool, 1000, file -> null, null, LowerTier.NONE));
+    try (OwnedChunk chunk = owned.put(key(3), ByteBuffer.wrap(new byte[5000]))) {
+      assertFalse(owned.areInDoubt());
+      assertThrows(DamagedChunkException.class, chunk::open);
+      assertTrue(owned.areInDoubt());
+    }
+    RestingPool.close(pool);
+  }
+
+  private static ChunkKey key(int number) {
+    return new ChunkKey(new FileId(3, number), 0, 0, EntryKind.CACHED_BATCH.representation(0));
   }
 
   @Test

@@ -1,6 +1,7 @@
 package io.oap.spark
 
 import java.nio.ByteBuffer
+import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.jdk.CollectionConverters._
 
@@ -28,6 +29,13 @@ object DamagedPool {
         .find(i => window.slice(i, chunk.remaining) == chunk).get
       change(window.slice(at, chunk.remaining))
     } finally pin.close()
+  }
+
+  /** Has the pool of this process believe for good that its disk has lost writes. */
+  def loseWrites(): Unit = {
+    val pool = field(ExecutorCache.get().get, "pool")
+    val lost = field(pool, "lostWrites")
+    field(lost, "isTold").asInstanceOf[AtomicBoolean].set(true)
   }
 
   private def field(of: AnyRef, name: String): AnyRef = {

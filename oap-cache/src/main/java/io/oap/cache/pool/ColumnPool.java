@@ -21,14 +21,11 @@ import org.slf4j.LoggerFactory;
  * hit ({@link #pin}) takes no lock and allocates one object.
  */
 public final class ColumnPool implements AutoCloseable {
-
   /** No piece crosses a multiple of this position, so one buffer per window reaches all pieces. */
   static final long WINDOW_BYTES = 1L << 30;
 
   private static final int MOST_NODES = 64;
-
   private static final Cleaner CLEANER = Cleaner.create();
-
   private static final Logger LOG = LoggerFactory.getLogger(ColumnPool.class);
 
   /** Where a pool comes from that outlives its process; null for one that does not. */
@@ -37,17 +34,16 @@ public final class ColumnPool implements AutoCloseable {
   private final long pool;
   final ByteBuffer[] windows;
   final ByteBuffer[] readOnlyWindows;
-  private final LostWrites lostWrites;
+  final LostWrites lostWrites;
   private volatile boolean closed;
 
   private ColumnPool(long pool, String place, BiFunction<Long, Integer, ByteBuffer> window) {
     this.pool = pool;
-    lostWrites = new LostWrites(place);
+    lostWrites = new LostWrites(pool, place);
     origin = PoolOrigin.of(pool);
     List<ByteBuffer> list = new ArrayList<>();
-    for (ByteBuffer w = window.apply(pool, 0); w != null; ) {
+    for (ByteBuffer w; (w = window.apply(pool, list.size())) != null; ) {
       list.add(w);
-      w = window.apply(pool, list.size());
     }
     windows = list.toArray(ByteBuffer[]::new);
     readOnlyWindows = list.stream().map(ByteBuffer::asReadOnlyBuffer).toArray(ByteBuffer[]::new);
@@ -139,9 +135,7 @@ public final class ColumnPool implements AutoCloseable {
     if (error == 0) {
       return Reservation.of(this, memory);
     }
-    if (error == Errno.ESHUTDOWN) {
-      lostWrites.tell(stats());
-    }
+    lostWrites.tellIfThere();
     return new Reservation(Reservation.Outcome.refusal(error));
   }
 
@@ -229,6 +223,13 @@ public final class ColumnPool implements AutoCloseable {
     return PoolStats.of(figures);
   }
 
+  /** Whether a disk has lost writes: pinned chunks may not be what they were any more. */
+  public boolean hasLostWrites() {
+    boolean hasLost = lostWrites.areThere();
+    Reference.reachabilityFence(this);
+    return hasLost;
+  }
+
   /**
    * How many bytes of the pool's memory lie on each memory node, by node number; an estimate for a
    * large pool. Pages that were never touched are on none, and devices tell of none. Empty when the
@@ -296,9 +297,7 @@ public final class ColumnPool implements AutoCloseable {
               + stats().pinnedChunks()
               + " chunks are pinned or reserved; close every Pin and Reservation first");
     }
-    if (error != 0) {
-      throw PoolException.defect("close", error);
-    }
+    require("close", -error);
     closed = true;
   }
 

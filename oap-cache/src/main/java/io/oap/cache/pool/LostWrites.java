@@ -4,20 +4,36 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Tells once that a disk has lost what was written to a pool, which takes no chunks since. */
+/**
+ * Whether a disk has lost what was written to a pool, which takes no chunks since; tells it once.
+ */
 final class LostWrites {
   private static final Logger LOG = LoggerFactory.getLogger(LostWrites.class);
 
+  private final long pool;
   private final String place;
   private final AtomicBoolean isTold = new AtomicBoolean();
 
-  LostWrites(String place) {
+  LostWrites(long pool, String place) {
+    this.pool = pool;
     this.place = place;
   }
 
-  /** Tells it, if these figures do; a pool that is closed refuses chunks for another reason. */
-  void tell(PoolStats stats) {
-    if (stats.lostWrites() > 0 && isTold.compareAndSet(false, true)) {
+  /** Whether there are any. Costs next to nothing. */
+  boolean areThere() {
+    return isTold.get() || NativePool.hasLostWrites(pool);
+  }
+
+  /** Tells it, if there are. */
+  void tellIfThere() {
+    if (areThere()) {
+      tell();
+    }
+  }
+
+  /** Tells it. */
+  void tell() {
+    if (isTold.compareAndSet(false, true)) {
       LOG.warn(
           "A disk has lost what was written to the pool in {}. The column cache has dropped all and"
               + " takes nothing more in this process; queries read files as Spark alone does.",

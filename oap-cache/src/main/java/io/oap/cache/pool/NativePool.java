@@ -84,6 +84,8 @@ final class NativePool {
 
   static native void stats(long pool, long[] out);
 
+  static native boolean hasLostWrites(long pool);
+
   static native int nodes(long pool, long[] out);
 
   static native long contentVersion(long pool);

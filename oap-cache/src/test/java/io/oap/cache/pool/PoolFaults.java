@@ -23,6 +23,11 @@ public final class PoolFaults {
     }
   }
 
+  /** Has a pool believe that its disk has lost writes. */
+  public static void loseWrites(ColumnPool pool) {
+    pool.lostWrites.tell();
+  }
+
   /** Unpins what this thread pinned last. */
   public static void unpinLastPin(ColumnPool pool) {
     new Pin(pool, ChunkStruct.ofThread()).close();

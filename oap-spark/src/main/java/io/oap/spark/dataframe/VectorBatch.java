@@ -16,7 +16,7 @@ import org.apache.spark.util.KnownSizeEstimation;
  * Its chunks go then, or with the last reader; where nobody closes it, when it is garbage. What
  * leaves the process, or goes to a disk, has the chunks' bytes in it.
  */
-abstract class VectorBatch implements SimpleMetricsCachedBatch, AutoCloseable, Serializable {
+abstract class VectorBatch implements SimpleMetricsCachedBatch, ChunkOwner, Serializable {
   private static final long serialVersionUID = 1;
   private static final Cleaner LEAKS = Cleaner.create();
 
@@ -87,6 +87,19 @@ abstract class VectorBatch implements SimpleMetricsCachedBatch, AutoCloseable, S
       throw new IllegalStateException("the block of this batch of cached rows was removed");
     }
     return hold;
+  }
+
+  /** Whether its columns are; those of a batch that has gone are nobody's any more. */
+  @Override
+  public boolean isSound() {
+    if (!hold.retain()) {
+      return true;
+    }
+    try {
+      return Stream.of(hold.columns).allMatch(StoredColumn::isSound);
+    } finally {
+      hold.release();
+    }
   }
 
   /** Java's serialization writes this. */

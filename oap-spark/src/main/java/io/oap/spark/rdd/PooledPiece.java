@@ -2,7 +2,9 @@ package io.oap.spark.rdd;
 
 import com.esotericsoftware.kryo.DefaultSerializer;
 import com.esotericsoftware.kryo.serializers.JavaSerializer;
+import io.oap.cache.DamagedChunkException;
 import io.oap.cache.OwnedChunks.OwnedChunk;
+import io.oap.spark.dataframe.ChunkOwner;
 import java.io.Serializable;
 import java.lang.ref.Cleaner;
 import org.apache.spark.util.KnownSizeEstimation;
@@ -12,7 +14,7 @@ import org.apache.spark.util.KnownSizeEstimation;
  * Spark closes it when the block goes that it belongs to; where nobody closes it, its memory goes
  * when it is garbage. What leaves the process, or goes to a disk, has the bytes in it. Thread-safe.
  */
-abstract class PooledPiece implements AutoCloseable, Serializable {
+abstract class PooledPiece implements ChunkOwner, Serializable {
   private static final long serialVersionUID = 1;
   private static final Cleaner LEAKS = Cleaner.create();
 
@@ -59,9 +61,19 @@ abstract class PooledPiece implements AutoCloseable, Serializable {
    * The serialized elements; not to be written.
    *
    * @throws IllegalStateException where the piece was closed
+   * @throws DamagedChunkException where they were damaged in the pool
    */
   byte[] bytes() {
-    return place.bytes();
+    byte[] bytes = place.bytes();
+    if (bytes.length == 0) {
+      throw new DamagedChunkException();
+    }
+    return bytes;
+  }
+
+  @Override
+  public boolean isSound() {
+    return place.isSound();
   }
 
   @Override
@@ -69,9 +81,13 @@ abstract class PooledPiece implements AutoCloseable, Serializable {
     owner.clean();
   }
 
-  /** Java's serialization writes this. */
+  /** Java's serialization writes this; no bytes where they were damaged in the pool. */
   protected Object writeReplace() {
-    return new Sent(bytes());
+    try {
+      return new Sent(place.bytes());
+    } catch (DamagedChunkException e) {
+      return new Sent(new byte[0]);
+    }
   }
 
   /** A piece on its way. */
@@ -96,6 +112,10 @@ abstract class PooledPiece implements AutoCloseable, Serializable {
         throw new IllegalStateException("the block of these elements was removed");
       }
       return chunk == null ? heap : chunk.copy();
+    }
+
+    private synchronized boolean isSound() {
+      return chunk == null ? heap == null || heap.length > 0 : chunk.isSound();
     }
 
     /** Gives the memory back. */

@@ -85,7 +85,7 @@ final class DataFrameSerializer extends SimpleMetricsCachedBatchSerializer {
       conf: SQLConf): RDD[ColumnarBatch] =
     if (FilledBatches.areIn(input)) {
       val columns = BatchReads.columns(cacheAttributes, selectedAttributes)
-      input.mapPartitions(BatchReads.of(_, columns))
+      SoundBatches.of(input).mapPartitions(BatchReads.of(_, columns))
     } else if (sparks.supportsColumnarOutput(DataTypeUtils.fromAttributes(cacheAttributes))) {
       sparks.convertCachedBatchToColumnarBatch(input, cacheAttributes, selectedAttributes, conf)
     } else {
@@ -101,7 +101,7 @@ final class DataFrameSerializer extends SimpleMetricsCachedBatchSerializer {
       conf: SQLConf): RDD[InternalRow] =
     if (FilledBatches.areIn(input)) {
       val columns = BatchReads.columns(cacheAttributes, selectedAttributes)
-      input.mapPartitions(BatchReads.rowsOf(_, columns))
+      SoundBatches.of(input).mapPartitions(BatchReads.rowsOf(_, columns))
     } else {
       sparks.convertCachedBatchToInternalRow(input, cacheAttributes, selectedAttributes, conf)
     }

@@ -5,9 +5,10 @@ import java.lang.ref.WeakReference
 import scala.collection.mutable.ArrayBuffer
 import scala.reflect.ClassTag
 
-import org.apache.spark.{NarrowDependency, Partition, TaskContext}
+import org.apache.spark.{NarrowDependency, OneToOneDependency, Partition, TaskContext}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.columnar.CachedBatch
+import org.apache.spark.storage.StorageLevel
 
 /** The batches that are made of what a plan gives; by this class what Spark caches is known as ours. */
 private[dataframe] final class FilledBatches[T: ClassTag](input: RDD[T], fill: BatchFill[T])
@@ -30,10 +31,59 @@ private[dataframe] final class SparksBatches(batches: RDD[CachedBatch])
 }
 
 /**
+ * Cached batches for a reader: from their block, or made anew where the pool has damaged that. Those
+ * that are new have not been filtered, which Spark's own operators repeat.
+ *
+ * @param filled what the block was made of
+ * @param cached id of the RDD that is persisted
+ */
+private[dataframe] final class SoundBatches(
+    input: RDD[CachedBatch],
+    filled: FilledBatches[_],
+    cached: Int)
+    extends RDD[CachedBatch](input) {
+
+  override protected def getPartitions: Array[Partition] = firstParent[CachedBatch].partitions
+
+  override def compute(split: Partition, context: TaskContext): Iterator[CachedBatch] =
+    SoundBlocks.read(cached, split.index, context) {
+      firstParent[CachedBatch].iterator(split, context)
+    } {
+      filled.iterator(split, context)
+    }
+}
+
+private[dataframe] object SoundBatches {
+
+  /** The batches that Spark hands over to be read, which are ours. */
+  def of(batches: RDD[CachedBatch]): RDD[CachedBatch] = {
+    val lineage = Iterator.iterate[Option[RDD[_]]](Some(batches))(_.flatMap(parent))
+      .takeWhile(_.isDefined).flatten.toSeq
+    val sound = for {
+      cached <- lineage.find(_.getStorageLevel != StorageLevel.NONE)
+      filled <- lineage.collectFirst { case filled: FilledBatches[_] => filled }
+    } yield new SoundBatches(batches, filled, cached.id)
+    sound.getOrElse(batches)
+  }
+
+  /** What an RDD is made of partition by partition. */
+  private def parent(rdd: RDD[_]): Option[RDD[_]] = (rdd, rdd.dependencies) match {
+    case (_: FilledBatches[_], _) => None
+    case (_, Seq(one: OneToOneDependency[_])) => Some(one.rdd)
+    case _ => None
+  }
+}
+
+/**
  * What a task makes for a block. Spark keeps the block once it has seen the last element: where the task
  * ends before that, nobody has them.
+ *
+ * @param isKept whether it is for a block; else nobody has them when the task has ended
  */
-private[spark] final class TaskBlock[T](elements: Iterator[T], context: TaskContext)
+private[spark] final class TaskBlock[T](
+    elements: Iterator[T],
+    context: TaskContext,
+    isKept: Boolean = true)
     extends Iterator[T] {
   // What is garbage closes itself, and may be large.
   private val made = ArrayBuffer.empty[WeakReference[AutoCloseable]]
@@ -42,7 +92,7 @@ private[spark] final class TaskBlock[T](elements: Iterator[T], context: TaskCont
 
   override def hasNext: Boolean = {
     val hasMore = elements.hasNext
-    if (!hasMore) synchronized(made.clear())
+    if (!hasMore && isKept) synchronized(made.clear())
     hasMore
   }
 

@@ -10,7 +10,7 @@ import org.apache.spark.api.java.JavaRDD
 import org.apache.spark.rdd.RDD
 import org.apache.spark.storage.StorageLevel
 
-import io.oap.spark.dataframe.{OwnedKeys, TaskBlock}
+import io.oap.spark.dataframe.{OwnedKeys, SoundBlocks, TaskBlock}
 import io.oap.spark.executor.ExecutorCache
 import io.oap.spark.internals.SparkInternals
 
@@ -30,7 +30,10 @@ final class PoolRDD[T: ClassTag] private (
 
   override def compute(split: Partition, context: TaskContext): Iterator[T] = {
     val serializer = SparkEnv.get.serializer.newInstance()
-    firstParent[PooledPiece].iterator(split, context).flatMap { piece =>
+    val parent = firstParent[PooledPiece]
+    SoundBlocks.read(parent.id, split.index, context)(parent.iterator(split, context)) {
+      parent.compute(split, context)
+    }.flatMap { piece =>
       serializer
         .deserializeStream(new ByteArrayInputStream(piece.bytes()))
         .asIterator
