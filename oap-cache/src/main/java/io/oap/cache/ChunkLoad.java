@@ -72,6 +72,19 @@ final class ChunkLoad implements AutoCloseable {
     }
   }
 
+  /**
+   * Whether a chunk would enter the pool if it were loaded now, or somebody loads it. What would
+   * leave for it may leave for the question.
+   */
+  static boolean isAdmitted(ChunkCache cache, ChunkKey key, long bytes, ReadContext context) {
+    if (cache.loads.containsKey(key)) {
+      return true;
+    }
+    try (ChunkLoad load = cache.begin(key, bytes, context)) {
+      return load.hasRoom() || load.isPresent() || load.others() != null;
+    }
+  }
+
   private void reserve() {
     if (cache.fault() != null) {
       return;

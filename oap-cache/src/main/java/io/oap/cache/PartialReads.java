@@ -24,16 +24,16 @@ public final class PartialReads {
   }
 
   /**
-   * Whether to load the whole chunk: most of it is wanted now, parts of it were wanted before, it
-   * is small, or the tier below the pool has it.
+   * Whether to load the whole chunk: most of it is wanted now, or it is small; or it can enter the
+   * pool, and parts of it were wanted before or the tier below has it.
    *
    * @param wanted bytes that are wanted of it
    */
   public boolean isWorthLoading(ChunkRequest chunk, long wanted) {
     return chunk.length() <= SMALL_CHUNK_BYTES
         || wanted * 2 > chunk.length()
-        || chunks.tier.find(chunk.key()) != 0
-        || chunks.isAskedAgain(chunk.key());
+        || (chunks.tier.find(chunk.key()) != 0 || chunks.isAskedAgain(chunk.key()))
+            && ChunkLoad.isAdmitted(chunks, chunk.key(), chunk.length(), context);
   }
 
   /** Counts so many bytes that are taken from a chunk that is held. */

@@ -142,9 +142,15 @@ public final class VectorChunks {
     refused.put(vector, Boolean.TRUE);
   }
 
-  /** Whether the pool, or the tier below it, holds a chunk. */
-  public boolean isHeldInTiers(ChunkKey key) {
-    return chunks.isHeld(key) || chunks.fault() == null && chunks.tier.find(key) != 0;
+  /**
+   * Whether a chunk need not be read from its file: it is held, or can come from the tier below.
+   */
+  public boolean isHeldInTiers(ChunkKey key, ReadContext context) {
+    if (chunks.isHeld(key)) {
+      return true;
+    }
+    long bytes = chunks.fault() == null ? chunks.tier.find(key) : 0;
+    return bytes != 0 && ChunkLoad.isAdmitted(chunks, key, bytes, context);
   }
 
   /** Whether the pool holds a chunk, in the representation that its key says. */

@@ -9,8 +9,11 @@ import static org.apache.parquet.filter2.predicate.FilterApi.lt;
 import static org.apache.parquet.filter2.predicate.FilterApi.or;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.oap.cache.quota.QuotaRule;
+import io.oap.common.PoolShare;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -104,6 +107,44 @@ class CachedParquetFilterTest {
     assertEquals(0, reading.counters.chunksBypassed());
     reading.assertSameWithoutTheFile(few, LARGE);
     assertEquals(2, reading.counters.chunksHit());
+  }
+
+  /** Reads few pages again and again, where their chunks cannot enter the pool. */
+  private void assertReadInPartOnly() throws IOException {
+    ReadingFixture.Settings few = rows(12_000, 13_000);
+    for (int run = 0; run < 3; run++) {
+      reading.assertSame(few, LARGE);
+      assertTrue(reading.counters.bytesFromFile() < 200_000, "run " + run);
+      assertEquals(2, reading.counters.chunksBypassed());
+    }
+    assertEquals(0, reading.cache.poolStats().chunks());
+  }
+
+  @Test
+  void fewPagesOfLargeChunks_thatTheirQuotaRefuses_areReadAround() throws IOException {
+    writeLargeChunks();
+    String folder = "watched:" + directory;
+    reading.cache.limit(
+        List.of(
+            new QuotaRule(
+                QuotaRule.Kind.QUOTA, folder, List.of(folder), PoolShare.parse("64k"), 1)));
+    assertReadInPartOnly();
+    assertNull(reading.cache.chunks().fault());
+    reading.cache.limit(
+        List.of(
+            new QuotaRule(
+                QuotaRule.Kind.QUOTA, folder, List.of(folder), PoolShare.parse("8m"), 2)));
+    reading.assertSame(rows(12_000, 13_000), LARGE);
+    assertEquals(2, reading.counters.chunksMissed(), "loaded, now that there is room");
+  }
+
+  @Test
+  void fewPagesOfLargeChunks_whereThePoolHasFailed_areReadAround() throws IOException {
+    writeLargeChunks();
+    reading.cache.chunks().switchOff(new IllegalStateException("a fault"));
+    assertReadInPartOnly();
+    reading.cache.close();
+    reading = new ReadingFixture(directory, "1m");
   }
 
   @Test

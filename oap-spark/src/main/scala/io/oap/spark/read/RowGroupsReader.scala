@@ -255,7 +255,7 @@ private[spark] final class RowGroupsReader(split: OpenSplit, task: TaskReadConte
       column <- flatByIndex.get(index)
       vector = key(group, column, column.representation)
       encoded = key(group, column, ChunkKey.ENCODED)
-      isHeld = task.vectors.isHeldInTiers(encoded)
+      isHeld = task.vectors.isHeldInTiers(encoded, task.context)
       if task.promotes(vector, isHeld)
     } yield PromotedChunk(
       place,
