@@ -137,6 +137,13 @@ class MissCauseTest {
   }
 
   @Test
+  void poolThatTakesNothingAnyMore_isNotFullOfPins() throws IOException {
+    FileId file = version("f", 1);
+    pool.close();
+    assertCauses(Map.of(MissCause.OTHER, 1), chunk(file, 0, 0, 9));
+  }
+
+  @Test
   void refusals() throws IOException {
     FileId file = version("f", 1);
     assertCauses(Map.of(MissCause.TOO_LARGE, 1), chunk(file, 0, 0, CAPACITY + 1));

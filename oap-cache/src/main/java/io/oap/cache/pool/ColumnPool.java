@@ -117,7 +117,7 @@ public final class ColumnPool implements AutoCloseable {
       throw new IllegalArgumentException("a chunk has at least one byte, got " + bytes);
     }
     if (closed || admission == Admission.NEVER) {
-      return new Reservation(Reservation.Outcome.NO_ROOM);
+      return new Reservation(closed ? Reservation.Outcome.SHUT : Reservation.Outcome.NO_ROOM);
     }
     ChunkStruct memory = ChunkStruct.ofThread();
     int error =

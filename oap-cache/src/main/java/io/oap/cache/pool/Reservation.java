@@ -26,10 +26,12 @@ public final class Reservation extends ChunkHandle implements AutoCloseable {
     /** Somebody else has reserved it and not yet published or given up. */
     LOADING,
     /**
-     * Pinned chunks leave no room, or there is none free where nothing may be evicted, or the pool
-     * is closed. Nothing was evicted.
+     * Pinned chunks leave no room, or there is none free where nothing may be evicted. Nothing was
+     * evicted.
      */
     NO_ROOM,
+    /** The pool takes nothing any more: it is closed, or a disk has lost what was written to it. */
+    SHUT,
     /** Larger than the pool can ever hold. Nothing was evicted. */
     TOO_LARGE;
 
@@ -38,7 +40,8 @@ public final class Reservation extends ChunkHandle implements AutoCloseable {
         case Errno.EEXIST -> PRESENT;
         case Errno.EINPROGRESS -> LOADING;
         case Errno.EFBIG -> TOO_LARGE;
-        case Errno.ENOSPC, Errno.ESHUTDOWN -> NO_ROOM;
+        case Errno.ENOSPC -> NO_ROOM;
+        case Errno.ESHUTDOWN -> SHUT;
         default -> throw PoolException.defect("reserve", error);
       };
     }

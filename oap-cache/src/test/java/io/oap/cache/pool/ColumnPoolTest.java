@@ -288,7 +288,7 @@ class ColumnPoolTest {
     other.close();
     assertNull(other.pin(key(1, 0)));
     assertFalse(other.isHeld(key(1, 0)));
-    assertEquals(Outcome.NO_ROOM, other.reserve(key(1, 0), 1).outcome());
+    assertEquals(Outcome.SHUT, other.reserve(key(1, 0), 1).outcome());
     assertEquals(0, other.drop(new FileId(1, ~1)));
     other.clear();
     assertEquals(0, other.stats().usedBytes());
