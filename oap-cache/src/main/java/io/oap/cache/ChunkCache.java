@@ -175,7 +175,9 @@ public final class ChunkCache {
     }
     long dropped = pool.drop(file);
     tier.drop(file);
-    letGo(key -> key.file().equals(file));
+    if (dropped > 0) {
+      letGo(key -> key.file().equals(file));
+    }
     return dropped;
   }
 

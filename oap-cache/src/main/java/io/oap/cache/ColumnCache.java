@@ -255,7 +255,8 @@ public final class ColumnCache implements AutoCloseable {
    */
   public void leaveFirst(Set<FileId> files) {
     chunks.kept.release((ChunkKey key) -> files.contains(key.file()));
-    chunks.leaving.add(files);
+    Set<FileId> held = heldFiles();
+    chunks.leaving.add(files.stream().filter(held::contains).toList());
   }
 
   /** Figures of the pool and of the tier below it. */

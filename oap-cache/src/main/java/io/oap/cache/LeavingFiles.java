@@ -29,6 +29,10 @@ final class LeavingFiles {
     more.forEach(files::offer);
   }
 
+  boolean isEmpty() {
+    return files.isEmpty();
+  }
+
   void clear() {
     files.clear();
   }

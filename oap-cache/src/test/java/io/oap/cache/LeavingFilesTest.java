@@ -1,6 +1,8 @@
 package io.oap.cache;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.oap.cache.pool.Admission;
 import io.oap.cache.vector.NativeBuffer;
@@ -12,6 +14,8 @@ import io.oap.common.EntryKind;
 import io.oap.common.FileId;
 import java.io.IOException;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** Files that leave first stay until there is no room, and then go before all others. */
@@ -64,6 +68,26 @@ class LeavingFilesTest extends QuotaFixture {
     read(Admission.EVICTING, 0, columns(0, 20));
     read(Admission.EVICTING, 6, columns(0, 4));
     assertEquals(20 * PART, held(0));
+  }
+
+  @Test
+  void files_withoutChunks_areDroppedWithoutAWalkOverWhatIsKept() throws Exception {
+    read(Admission.EVICTING, 0, columns(0, 4));
+    Thread drop = new Thread(() -> cache.drop(id(2)));
+    synchronized (cache.kept) { // the walk waits for this
+      drop.start();
+      drop.join(20_000);
+      assertFalse(drop.isAlive());
+    }
+    assertEquals(4 * PART, held(0));
+  }
+
+  @Test
+  void files_withoutChunks_waitForNothing() {
+    try (ColumnCache whole = ColumnCache.open(Map.of("spark.oap.pool.size", "1m")::get)) {
+      whole.leaveFirst(Set.of(id(2)));
+      assertTrue(whole.chunks().leaving.isEmpty());
+    }
   }
 
   @Test
