@@ -1,15 +1,17 @@
 package io.oap.spark.directory
 
 import java.io.FileNotFoundException
+import java.time.Duration
 import java.util.Locale
 
 import scala.util.control.NonFatal
 
+import com.google.common.base.Ticker
 import com.google.common.cache.{Cache, CacheBuilder}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.SaveMode
+import org.apache.spark.sql.{SaveMode, SparkSession}
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.{CatalogTable, ExternalCatalogUtils}
 import org.apache.spark.sql.catalyst.plans.logical.{AppendData, Command, LogicalPlan}
@@ -38,14 +40,24 @@ import io.oap.spark.rpc.Background
  * add, as INSERT INTO does, are passed over. A listing happens on one thread in the background;
  * while it is behind, further commands are let go.
  *
+ * What other applications remove it notices for pinned tables only, whose chunks nobody pushes out:
+ * once an hour, when a query reads one.
+ *
  * @param forget tells all executors that of the files under a path only those are left
  */
-private[spark] final class RemovedFiles(forget: ForgetFiles => Unit) extends Logging {
+private[spark] final class RemovedFiles(
+    forget: ForgetFiles => Unit,
+    clock: Ticker = Ticker.systemTicker)
+    extends Logging {
   import RemovedFiles._
 
   /** Folders of the tables that queries have read; a table that is dropped cannot be asked. */
   private val folders: Cache[String, String] =
     CacheBuilder.newBuilder().maximumSize(MostTables).build()
+
+  /** Paths of pinned tables that were looked into lately. */
+  private val looked: Cache[String, java.lang.Boolean] = CacheBuilder.newBuilder()
+    .maximumSize(MostTables).expireAfterWrite(PinnedEvery).ticker(clock).build()
 
   private val worker = Background.thread("oap-removed-files", MostWaiting)
 
@@ -53,6 +65,15 @@ private[spark] final class RemovedFiles(forget: ForgetFiles => Unit) extends Log
   def tableIsRead(table: CatalogTable): Unit = {
     val name = table.identifier.database.toSeq :+ table.identifier.table
     table.storage.locationUri.foreach(uri => folders.put(key(name), uri.toString))
+  }
+
+  /** Looks for removed files of a table whose chunks stay, unless it has done so within the hour. */
+  def pinnedIsRead(session: SparkSession, paths: Seq[Path]): Unit = {
+    val due = paths.map(_.toString).filter(looked.asMap.putIfAbsent(_, true) == null)
+    if (due.nonEmpty) {
+      val conf = session.sessionState.newHadoopConf()
+      due.foreach(path => worker.execute(() => tryForget(path, conf)))
+    }
   }
 
   /** Looks for removed files after a query that was a command. */
@@ -140,4 +161,5 @@ private[spark] final class RemovedFiles(forget: ForgetFiles => Unit) extends Log
 private[spark] object RemovedFiles {
   private val MostTables = 10000
   private val MostWaiting = 100
+  private val PinnedEvery = Duration.ofHours(1)
 }

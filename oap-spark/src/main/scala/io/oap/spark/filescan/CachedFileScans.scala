@@ -142,6 +142,7 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
     Cluster.of(context).followedTables.onFound(
       session,
       FollowedDeltaTable.of(session, format, files.location, table, said.pinned))
+    if (said.pinned.isDefined) Cluster.of(context).removedFiles.pinnedIsRead(session, paths)
     val policy = said.copy(pinned = said.pinned.map(DeltaFormat.inFiles(_, format)))
     val figures = new ReaderFigures
     context.register(figures)

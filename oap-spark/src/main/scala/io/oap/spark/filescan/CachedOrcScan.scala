@@ -19,6 +19,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
 import io.oap.cache.{ColumnCache, ReadContext, WarmedChunks}
 import io.oap.cache.orc.OrcLayout
 import io.oap.cache.stats.CacheCounters
+import io.oap.spark.directory.Cluster
 import io.oap.spark.executor.ExecutorCache
 import io.oap.spark.read._
 import io.oap.spark.scan.{CachedParquetScan, CachedScan, PartitionPlan, ScanShares, TaskSize}
@@ -115,6 +116,8 @@ private[spark] object CachedOrcScan {
           options,
           selector,
           isPlaced = true)(identity)
+        if (policy.pinned.isDefined)
+          Cluster.of(session.sparkContext).removedFiles.pinnedIsRead(session, paths)
         Some(new CachedOrcScan(orc, session, conf, policy))
       }
     case _ => None

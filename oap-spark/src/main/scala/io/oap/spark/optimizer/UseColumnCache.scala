@@ -146,9 +146,13 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
       paths: Seq[Path],
       options: Map[String, String],
       choice: TableSelector,
-      isPlaced: Boolean): ScanCachePolicy =
-    ScanCachePolicy.of(session.sparkContext, table, paths, options, choice, isPlaced)(
+      isPlaced: Boolean): ScanCachePolicy = {
+    val context = session.sparkContext
+    val policy = ScanCachePolicy.of(context, table, paths, options, choice, isPlaced)(
       ScanCachePolicy.refreshed(session, _))
+    if (policy.pinned.isDefined) Cluster.of(context).removedFiles.pinnedIsRead(session, paths)
+    policy
+  }
 
   /** Whether the plan has keys or subqueries by which Spark prunes partitions in V1 only. */
   private def prunedByV1Alone(

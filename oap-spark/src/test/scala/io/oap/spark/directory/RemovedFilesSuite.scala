@@ -1,16 +1,19 @@
 package io.oap.spark.directory
 
 import java.io.FileNotFoundException
+import java.nio.file.{Files, Paths}
+import java.util.concurrent.{ArrayBlockingQueue, TimeUnit}
 
 import scala.collection.mutable.ArrayBuffer
 
+import com.google.common.base.Ticker
 import org.apache.hadoop.fs.Path
 import org.scalatest.concurrent.Eventually
 import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.oap.cache.ColumnCache
 import io.oap.spark.{CacheSuite, WatchedFileSystem}
-import io.oap.spark.executor.ExecutorCache
+import io.oap.spark.executor.{ExecutorCache, ForgetFiles}
 
 /** Commands that remove files free their chunks, and only theirs. */
 class RemovedFilesSuite extends CacheSuite with Eventually {
@@ -131,6 +134,47 @@ class RemovedFilesSuite extends CacheSuite with Eventually {
       s"LOCATION 'watched:$at'")
     spark.sql(s"INSERT INTO $name SELECT id, cast(id % 3 as int) FROM range(1000)")
     spark.table(name).collect()
+  }
+
+  test("a pinned table is listed once an hour, when it is read") {
+    makeWatched("pinned")
+    val folder = path("elsewhere/pinned")
+    try {
+      assert(listed(spark.table("pinned").collect()) === Nil, "not pinned yet")
+      spark.sql("CALL oap.system.pin('pinned')")
+      val found = listed {
+        spark.table("pinned").collect()
+        spark.table("pinned").collect()
+      }
+      assert(found.count(_.getName == "pinned") === 1)
+      assert(found.forall(_.toUri.getPath.startsWith(folder)))
+    } finally {
+      spark.sql("CALL oap.system.unpin('pinned')")
+      spark.sql("DROP TABLE pinned")
+    }
+  }
+
+  test("files of a pinned table that another application removes are let go within the hour") {
+    val at = path("removed")
+    spark.range(0, 1000, 1, 2).write.parquet(at)
+    var now = 0L
+    val told = new ArrayBlockingQueue[ForgetFiles](10)
+    val files = new RemovedFiles(
+      told.add(_): Unit,
+      new Ticker {
+        override def read(): Long = now
+      })
+    def left(): Int = {
+      files.pinnedIsRead(spark, Seq(new Path(at)))
+      Option(told.poll(20, TimeUnit.SECONDS)).get.left.length
+    }
+    val before = left()
+    Files.list(Paths.get(at)).filter(_.toString.endsWith(".parquet")).forEach(Files.delete(_))
+    now += TimeUnit.MINUTES.toNanos(59)
+    files.pinnedIsRead(spark, Seq(new Path(at)))
+    now += TimeUnit.MINUTES.toNanos(2)
+    assert(left() === before - 2)
+    assert(told.isEmpty)
   }
 
   for ((what, command) <- Seq(
