@@ -23,7 +23,8 @@ private final class LeavingExecutors(
     try {
       val leaving = directory.executorIds.filter(isLeaving).filter(directory.executorLeaves)
       for (id <- leaving)
-        handOvers.begin(id, s"Executor $id leaves")(new HandOverPlan(directory, isReachable).of(id))
+        handOvers.begin(id, s"Executor $id leaves", isLeaving = true)(
+          new HandOverPlan(directory, isReachable).of(id))
     } catch {
       case NonFatal(e) => logDebug("Which executors leave is not known", e)
     }

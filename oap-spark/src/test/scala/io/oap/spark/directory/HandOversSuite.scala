@@ -1,6 +1,6 @@
 package io.oap.spark.directory
 
-import java.util.concurrent.{ConcurrentLinkedQueue, CountDownLatch, TimeUnit}
+import java.util.concurrent.{ConcurrentHashMap, ConcurrentLinkedQueue, CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.AtomicInteger
 
 import scala.concurrent.duration.FiniteDuration
@@ -13,6 +13,10 @@ import io.oap.spark.rpc.BlockTransfer
 
 /** Parts on their way between executors that die in the middle. */
 final class HandOversSuite extends AnyFunSuite {
+
+  /** So many requests an executor answers at a time. */
+  private val MostAtATime = 8
+
   private val Deal = HandOver(Array("2", "3"), Array(7L), Array(0), Array(0))
 
   /**
@@ -60,7 +64,7 @@ final class HandOversSuite extends AnyFunSuite {
       }
 
     def run(): Unit = {
-      new HandOvers(this).begin("1", "test")(Some(Deal))
+      new HandOvers(this).begin("1", "test", isLeaving = true)(Some(Deal))
       assert(ended.await(1, TimeUnit.MINUTES))
       assert(withdrawn.asScala.toSet === taken.asScala.toSet, "nothing stays offered")
     }
@@ -86,5 +90,73 @@ final class HandOversSuite extends AnyFunSuite {
       // Each of the threads may have had one more part in its hands.
       assert(executors.takenBy("2") <= 6 + 4 && executors.takenBy("3") === 20)
     }
+  }
+
+  /** Executors with parts for one receiver; whoever is asked by more than so many at a time answers none. */
+  private final class Holders(holders: Int, partsOfEach: Int, receiver: String)
+      extends HandOvers.Ask {
+    private val inside = new ConcurrentHashMap[String, Int]
+    private val waiting = new ConcurrentHashMap[String, Int]
+    val taken = new AtomicInteger
+    val begun = new CountDownLatch(1)
+    val mayTake = new CountDownLatch(1)
+    val ended = new CountDownLatch(4 * holders)
+
+    override def apply[A](
+        executor: String,
+        request: ExecutorRequest[A],
+        time: FiniteDuration): Option[A] =
+      try {
+        if (inside.merge(executor, 1, (a: Int, b: Int) => a + b) > MostAtATime) None
+        else Some(answer(executor, request).asInstanceOf[A])
+      } finally inside.merge(executor, -1, (a: Int, b: Int) => a + b): Unit
+
+    private def answer(executor: String, request: ExecutorRequest[_]): Any = request match {
+      case _: HandOver => partsOfEach.toLong
+      case _: TakePart =>
+        begun.countDown()
+        assert(mayTake.await(1, TimeUnit.MINUTES))
+        // As copying does: others come meanwhile.
+        Thread.sleep(5)
+        taken.incrementAndGet()
+        5L
+      case NextPart(_, refusing) =>
+        val part = waiting.compute(
+          executor,
+          (_, given) => if (refusing.isDefined) partsOfEach + 1 else given + 1)
+        if (part > partsOfEach) ended.countDown()
+        Option.when(part <= partsOfEach)(
+          HandedPart(receiver, new BlockTransfer.Offer("host1", 1, executor, s"block$part")))
+      case other => fail(s"$other")
+    }
+
+    def begin(handOvers: HandOvers, isLeaving: Boolean): Unit =
+      for (holder <- 1 to holders)
+        handOvers.begin(s"$receiver from $holder", "test", isLeaving)(Some(Deal))
+  }
+
+  test("many who hand over to one ask it for no more at a time than it answers") {
+    val holders = new Holders(12, 10, "new")
+    holders.mayTake.countDown()
+    holders.begin(new HandOvers(holders), isLeaving = false)
+    assert(holders.ended.await(1, TimeUnit.MINUTES))
+    assert(holders.taken.get === 12 * 10)
+  }
+
+  test("who leaves waits for no newcomer") {
+    val newcomer = new Holders(20, 1, "new")
+    val leaving = new Holders(1, 10, "other")
+    val handOvers = new HandOvers(new HandOvers.Ask {
+      override def apply[A](id: String, request: ExecutorRequest[A], time: FiniteDuration) =
+        (if (id.startsWith("new")) newcomer else leaving)(id, request, time)
+    })
+    newcomer.begin(handOvers, isLeaving = false)
+    assert(newcomer.begun.await(1, TimeUnit.MINUTES))
+    leaving.mayTake.countDown()
+    leaving.begin(handOvers, isLeaving = true)
+    assert(leaving.ended.await(1, TimeUnit.MINUTES))
+    assert(leaving.taken.get === 10 && newcomer.taken.get === 0)
+    newcomer.mayTake.countDown()
+    assert(newcomer.ended.await(1, TimeUnit.MINUTES))
   }
 }
