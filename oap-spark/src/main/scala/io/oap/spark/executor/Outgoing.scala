@@ -22,7 +22,7 @@ import io.oap.spark.rpc.BlockTransfer
  */
 private final class Outgoing(val cache: ColumnCache) {
 
-  /** For each receiver what it is to get, in this order; asks stand for what it is worth. */
+  /** For each receiver that still gets any, what that is, in order; asks stand for its worth. */
   private val queues = mutable.HashMap.empty[String, mutable.Queue[HeldKey]]
   private val partsOf = mutable.HashMap.empty[String, Int].withDefaultValue(0)
 
@@ -32,7 +32,15 @@ private final class Outgoing(val cache: ColumnCache) {
   }
 
   /** Gives a receiver nothing any more. */
-  def refuse(receiver: String): Unit = synchronized(queues.get(receiver).foreach(_.clear()))
+  def refuse(receiver: String): Unit = synchronized(forget(receiver))
+
+  private def forget(receiver: String): Unit = {
+    queues -= receiver
+    partsOf -= receiver
+  }
+
+  /** Who still gets any. */
+  def receivers: Set[String] = synchronized(queues.keySet.toSet)
 
   /** The next part that has anything in it. */
   @scala.annotation.tailrec
@@ -47,8 +55,7 @@ private final class Outgoing(val cache: ColumnCache) {
 
   /** The receiver whose next chunk is worth most, and some chunks for it. */
   private def nextChunks(): Option[(String, Seq[HeldKey])] = synchronized {
-    val waiting = queues.toSeq.filter(_._2.nonEmpty)
-    waiting.maxByOption { case (receiver, queue) =>
+    queues.toSeq.maxByOption { case (receiver, queue) =>
       (queue.head.asks, -partsOf(receiver), receiver)
     }.map { case (receiver, queue) =>
       partsOf(receiver) += 1
@@ -59,6 +66,7 @@ private final class Outgoing(val cache: ColumnCache) {
         chunks += chunk
         bytes += chunk.bytes
       }
+      if (queue.isEmpty) forget(receiver)
       receiver -> chunks.toSeq
     }
   }
