@@ -3,7 +3,9 @@ package io.oap.spark.internals;
 import com.codahale.metrics.MetricRegistry;
 import io.oap.common.ConfigEntry;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkContext$;
@@ -19,6 +21,7 @@ import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerBlockUpdated;
 import org.apache.spark.scheduler.SparkListenerEvent;
 import org.apache.spark.scheduler.SparkListenerExecutorAdded;
+import org.apache.spark.scheduler.TaskSchedulerImpl;
 import org.apache.spark.scheduler.cluster.ExecutorInfo;
 import org.apache.spark.scheduler.local.LocalSchedulerBackend;
 import org.apache.spark.sql.SparkSession;
@@ -210,6 +213,19 @@ public final class SparkInternals {
    */
   public static List<String> executorIds(SparkContext context) {
     return CollectionConverters.asJava(context.getExecutorIds());
+  }
+
+  /**
+   * How many tasks the scheduler has on each executor, whatever events of them have been seen.
+   * What Spark's status tells of them it has from events. Nothing for schedulers that are not Spark's.
+   */
+  public static Map<String, Integer> runningTasks(SparkContext context) {
+    Map<String, Integer> running = new HashMap<>();
+    if (context.taskScheduler() instanceof TaskSchedulerImpl scheduler) {
+      CollectionConverters.asJava(scheduler.runningTasksByExecutors())
+          .forEach((executor, tasks) -> running.put(executor, (Integer) tasks));
+    }
+    return running;
   }
 
   /** The host of host:port, or of a host alone: an executor that is joining has no port yet. */

@@ -8,7 +8,7 @@ import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
-import org.apache.spark.{SparkContext, SparkEnv}
+import org.apache.spark.{SparkConf, SparkContext, SparkEnv}
 import org.apache.spark.internal.Logging
 import org.apache.spark.scheduler._
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
@@ -47,15 +47,18 @@ private[spark] object Answer {
  *
  * @param status figures of the executors
  */
-private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask: Int)
+private[spark] final class Cluster private (val status: CacheStatus, conf: SparkConf)
     extends Logging {
   import Cluster._
 
   val directory = new Directory(MostDirectoryBytes)
-  val load = new ExecutorOccupancy(() => System.nanoTime())
+  val load = new ExecutorOccupancy(
+    () => System.nanoTime(),
+    conf.getTimeAsMs("spark.excludeOnFailure.timeout", "1h").millis.toNanos)
   val removedFiles = new RemovedFiles(tellAll)
   val followedTables = new FollowedTables(tellAll)
 
+  private val cpusOfTask = conf.getInt("spark.task.cpus", 1)
   private val peers = TrieMap.empty[String, SparkRpc.Peer]
 
   /** Capacities that pools are to have as soon as they are opened. */
@@ -88,6 +91,7 @@ private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask:
       () => SparkInternals.executors(context).asScala.toSeq,
       joined,
       lost(_, reason = ""),
+      () => load.compare(runningTasks(context)),
       () => System.nanoTime()
     )
     SparkRpc.serve(
@@ -116,6 +120,9 @@ private[spark] final class Cluster private (val status: CacheStatus, cpusOfTask:
       thread.start()
     }
   }
+
+  private def runningTasks(context: SparkContext): Map[String, Int] =
+    SparkInternals.runningTasks(context).asScala.view.mapValues(_.intValue).toMap
 
   private def leavingExecutors(context: SparkContext): Option[LeavingExecutors] = {
     val handOver = OapConfig.CACHE_HAND_OVER.get(context.getConf.getOption(_).orNull)
@@ -325,7 +332,7 @@ private[spark] object Cluster {
   def of(context: SparkContext): Cluster = all.of(context)
 
   private def begin(context: SparkContext): Cluster = {
-    val cluster = new Cluster(CacheStatus.of(context), context.getConf.getInt("spark.task.cpus", 1))
+    val cluster = new Cluster(CacheStatus.of(context), context.getConf)
     cluster.start(context)
     cluster
   }

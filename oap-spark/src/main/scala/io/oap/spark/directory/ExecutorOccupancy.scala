@@ -1,7 +1,5 @@
 package io.oap.spark.directory
 
-import java.util.concurrent.ConcurrentHashMap
-
 import scala.collection.concurrent.TrieMap
 import scala.collection.mutable
 
@@ -10,8 +8,9 @@ import scala.collection.mutable
  * for one of them is likely to wait long while others have nothing to do. Thread-safe.
  *
  * @param nanoTime a clock, as `System.nanoTime`
+ * @param exclusionNanos after that time Spark gives tasks again to what it has excluded
  */
-private[spark] final class ExecutorOccupancy(nanoTime: () => Long) {
+private[spark] final class ExecutorOccupancy(nanoTime: () => Long, exclusionNanos: Long) {
   import ExecutorOccupancy._
 
   private final class Slots(val host: String, count: Int) {
@@ -42,6 +41,9 @@ private[spark] final class ExecutorOccupancy(nanoTime: () => Long) {
       stays.remove(stage)
     }
 
+    /** Ids, the oldest first. */
+    def tasks: Seq[Long] = synchronized(stageOfTask.keys.toSeq.sorted)
+
     private def isFull: Boolean = stageOfTask.size >= count
 
     /**
@@ -68,17 +70,17 @@ private[spark] final class ExecutorOccupancy(nanoTime: () => Long) {
   @volatile private var waits = Map.empty[String, Double]
   @volatile private var waitsTaken = nanoTime() - 2 * ShortNanos
 
-  /** Executors and hosts to which Spark gives no tasks, after failures. */
-  private val excludedNames = ConcurrentHashMap.newKeySet[String]()
+  /** Executors and hosts to which Spark gives no tasks, after failures, and since when. */
+  private val excludedSince = TrieMap.empty[String, Long]
 
   /** An executor that can run so many tasks at a time. */
   def executorJoined(id: String, host: String, slots: Int): Unit =
     executors(id) = new Slots(host, slots)
 
   /** Spark gives no tasks to the executor of this id, or those on the host of this name. */
-  def excluded(name: String): Unit = excludedNames.add(name)
+  def excluded(name: String): Unit = excludedSince(name) = nanoTime()
 
-  def included(name: String): Unit = excludedNames.remove(name)
+  def included(name: String): Unit = excludedSince.remove(name)
 
   def executorLost(id: String): Unit = executors.remove(id)
 
@@ -93,6 +95,19 @@ private[spark] final class ExecutorOccupancy(nanoTime: () => Long) {
     executors.values.foreach(_.stageEnded(stage))
 
   /**
+   * Takes the oldest tasks for ended where Spark runs fewer than are known.
+   *
+   * @param running how many tasks executors have now
+   */
+  def compare(running: => Map[String, Int]): Unit = {
+    // In this order: what begins in between is not among those that may have ended.
+    val known = executors.toSeq.map { case (id, slots) => (id, slots, slots.tasks) }
+    val now = running
+    for ((id, slots, tasks) <- known; count <- now.get(id))
+      tasks.dropRight(count).foreach(slots.ended)
+  }
+
+  /**
    * How much longer a task that wants to run there is expected to wait than where it would wait
    * least; 0 where a slot is free, infinite where Spark gives no tasks at all. A stage that has had
    * the slots for long is taken to keep them for as long again. Costs little when asked for many
@@ -104,13 +119,15 @@ private[spark] final class ExecutorOccupancy(nanoTime: () => Long) {
       waits = waitsNow()
       waitsTaken = now
     }
-    if (!excludedNames.isEmpty && isExcluded(executor)) Double.PositiveInfinity
+    if (excludedSince.nonEmpty && isExcluded(executor, now)) Double.PositiveInfinity
     else waits.getOrElse(executor, 0.0)
   }
 
-  private def isExcluded(executor: String): Boolean =
-    excludedNames.contains(executor) ||
-      executors.get(executor).exists(slots => excludedNames.contains(slots.host))
+  private def isExcluded(executor: String, now: Long): Boolean =
+    (Seq(executor) ++ executors.get(executor).map(_.host)).exists { name =>
+      // Of the end no event may come: events can be lost.
+      excludedSince.get(name).exists(now - _ < exclusionNanos)
+    }
 
   private def waitsNow(): Map[String, Double] = {
     val busy = executors.map { case (id, slots) => id -> slots.busyNanos }

@@ -6,8 +6,9 @@ import io.oap.spark.internals.SparkInternals
 
 /**
  * Holds the executors that Spark's events have told of against those that its scheduler knows, now
- * and then. Spark leaves out events when it has too many of them: an executor that never seemed to
- * join would get nothing to do, and one that never seemed to leave would get its part for ever.
+ * and then, and their tasks. Spark leaves out events when it has too many of them: an executor that
+ * never seemed to join would get nothing to do, one that never seemed to leave would get its part
+ * for ever, and one whose tasks never seemed to end would be passed over.
  * Thread-safe.
  *
  * @param known ids of those that events have told of
@@ -15,6 +16,7 @@ import io.oap.spark.internals.SparkInternals
  * @param described those of which Spark tells host and cores
  * @param joined called with one that is there and was not known; twice does no harm
  * @param lost called with the id of one that was known and is not there
+ * @param compareTasks has the tasks that events have told of held against those that run
  * @param nanoTime a clock as `System.nanoTime`
  */
 private final class ExecutorReconciler(
@@ -23,6 +25,7 @@ private final class ExecutorReconciler(
     described: () => Seq[SparkInternals.Executor],
     joined: SparkInternals.Executor => Unit,
     lost: String => Unit,
+    compareTasks: () => Unit,
     nanoTime: () => Long) {
   private val checkedAt = new AtomicLong(nanoTime())
 
@@ -40,6 +43,7 @@ private final class ExecutorReconciler(
     val thereNow = there()
     (knownNow -- thereNow).foreach(lost)
     described().filter(one => thereNow(one.id) && !knownNow(one.id)).foreach(joined)
+    compareTasks()
   }
 }
 

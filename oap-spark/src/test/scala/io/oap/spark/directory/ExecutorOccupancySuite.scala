@@ -5,7 +5,8 @@ import org.scalatest.funsuite.AnyFunSuite
 /** When a task is expected to wait, by the events alone. */
 class ExecutorOccupancySuite extends AnyFunSuite {
   private var millis = 0L
-  private val load = new ExecutorOccupancy(() => millis * 1000000)
+  private def occupancy() = new ExecutorOccupancy(() => millis * 1000000, 3600L * 1000000000)
+  private val load = occupancy()
   private def pass(time: Long): Unit = millis += time
   private def wait(executor: String): Double = load.expectedWaitSeconds(executor)
 
@@ -53,7 +54,7 @@ class ExecutorOccupancySuite extends AnyFunSuite {
   }
 
   test("who waits anywhere waits nowhere longer") {
-    val load = new ExecutorOccupancy(() => millis * 1000000)
+    val load = occupancy()
     Seq("a", "b").foreach(load.executorJoined(_, "host", 1))
     load.taskStarted("a", 1, 10)
     pass(60000)
@@ -72,7 +73,7 @@ class ExecutorOccupancySuite extends AnyFunSuite {
   }
 
   test("tasks of a stage that ended are gone, though their end was not heard") {
-    val load = new ExecutorOccupancy(() => millis * 1000000)
+    val load = occupancy()
     load.executorJoined("a", "host", 1)
     load.executorJoined("b", "host", 1)
     load.taskStarted("a", 1, 10)
@@ -83,8 +84,45 @@ class ExecutorOccupancySuite extends AnyFunSuite {
     assert(load.expectedWaitSeconds("a") === 0)
   }
 
+  test("tasks that no executor runs any more are gone, though no event has told of it") {
+    val load = occupancy()
+    load.executorJoined("a", "host", 2)
+    load.executorJoined("b", "host", 2)
+    def waits = Seq("a", "b").map(load.expectedWaitSeconds)
+    Seq(1, 2).foreach(load.taskStarted("a", _, 10))
+    Seq(3, 4).foreach(load.taskStarted("b", _, 11))
+    pass(1000)
+    load.taskEnded("b", 3)
+    pass(1000)
+    assert(waits === Seq(2.0, 0.0))
+    load.compare(Map("a" -> 2, "b" -> 1))
+    pass(1000)
+    assert(waits === Seq(3.0, 0.0), "they run")
+    load.compare(Map("b" -> 1))
+    pass(1000)
+    assert(waits === Seq(4.0, 0.0), "Spark does not tell")
+    load.compare(Map("a" -> 1, "b" -> 1))
+    pass(1000)
+    assert(waits === Seq(0.0, 0.0), "one of two has ended")
+    load.taskStarted("a", 5, 12)
+    pass(1000)
+    load.compare(Map("a" -> 1))
+    pass(1000)
+    assert(waits === Seq(0.0, 0.0), "the older one has ended")
+    load.taskStarted("a", 6, 12)
+    pass(1000)
+    load.taskEnded("a", 5)
+    load.compare {
+      val before = Map("a" -> 1)
+      load.taskStarted("a", 7, 12)
+      before
+    }
+    pass(1000)
+    assert(waits === Seq(4.0, 0.0), "what begins meanwhile ends none")
+  }
+
   test("an executor that is lost is waited for no more, and is not idle") {
-    val load = new ExecutorOccupancy(() => millis * 1000000)
+    val load = occupancy()
     load.executorJoined("a", "host", 1)
     load.executorJoined("b", "host", 1)
     load.taskStarted("a", 1, 10)
@@ -95,7 +133,7 @@ class ExecutorOccupancySuite extends AnyFunSuite {
   }
 
   test("an executor that Spark gives no tasks, or whose host gets none, is never waited for") {
-    val load = new ExecutorOccupancy(() => millis * 1000000)
+    val load = occupancy()
     load.executorJoined("a", "left", 1)
     load.executorJoined("b", "right", 1)
     def waits = Seq("a", "b").map(load.expectedWaitSeconds)
@@ -106,5 +144,20 @@ class ExecutorOccupancySuite extends AnyFunSuite {
     load.included("a")
     load.included("right")
     assert(waits === Seq(0.0, 0.0))
+  }
+
+  test("an exclusion ends after its time, though no event has told of it") {
+    val load = occupancy()
+    load.executorJoined("a", "left", 1)
+    load.executorJoined("b", "right", 1)
+    def waits = Seq("a", "b").map(load.expectedWaitSeconds)
+    load.excluded("a")
+    load.excluded("right")
+    pass(3599L * 1000)
+    assert(waits === Seq(Double.PositiveInfinity, Double.PositiveInfinity))
+    pass(1000)
+    assert(waits === Seq(0.0, 0.0))
+    load.excluded("a")
+    assert(waits === Seq(Double.PositiveInfinity, 0.0), "and can begin anew")
   }
 }

@@ -13,6 +13,7 @@ class ExecutorReconcilerSuite extends AnyFunSuite {
   private var known = Set.empty[String]
   private var there = Set.empty[String]
   private var described = Seq.empty[SparkInternals.Executor]
+  private var comparedTasks = 0
   private val told = ArrayBuffer.empty[String]
 
   private def membership = new ExecutorReconciler(
@@ -21,6 +22,7 @@ class ExecutorReconcilerSuite extends AnyFunSuite {
     () => described,
     one => told += s"${one.id} joined",
     id => told += s"$id lost",
+    () => comparedTasks += 1,
     () => now)
 
   private def executor(id: String) = new SparkInternals.Executor(id, s"host$id", 2, true)
@@ -36,6 +38,7 @@ class ExecutorReconcilerSuite extends AnyFunSuite {
     now += Minute
     members.check()
     assert(told === Seq("1 lost", "3 joined"))
+    assert(comparedTasks === 1)
     members.check()
     assert(told.size === 2, "once a minute is enough")
     known = Set("2", "3")

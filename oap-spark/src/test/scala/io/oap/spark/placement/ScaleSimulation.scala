@@ -35,7 +35,7 @@ final class ScaleSimulation(
   private val poolBytes = MeanChunkBytes.toLong * Columns * rowGroups / executors * 11 / 10
   private val used = new Array[Long](executors)
   private val reports = new Array[Long](executors)
-  private val load = new ExecutorOccupancy(() => System.nanoTime())
+  private val load = new ExecutorOccupancy(() => System.nanoTime(), Long.MaxValue)
   val directory = new Directory(1L << 30)
 
   for (e <- ids.indices) {
