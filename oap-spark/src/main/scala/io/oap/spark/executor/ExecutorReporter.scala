@@ -10,6 +10,7 @@ import org.apache.spark.SparkEnv
 import org.apache.spark.internal.Logging
 
 import io.oap.cache.ColumnCache
+import io.oap.cache.pool.PoolSnapshot
 import io.oap.spark.internals.SparkInternals
 import io.oap.spark.rpc.{ResidencyDelta, ResidencyReply, ServiceNames, SparkRpc, Wire}
 import io.oap.spark.status.ExecutorReport
@@ -22,7 +23,8 @@ import io.oap.spark.status.ExecutorReport
  * less often where listing a large pool takes long, so that it never uses more than a small share
  * of one core. Figures go with it when they have changed, no more often than the driver allows.
  * While the driver does not answer it tries ever more rarely. Where the driver does not know all of
- * the content any more, it asks, and all of it is reported anew.
+ * the content any more, it asks, and all of it is reported anew. Of a cache that could not be
+ * opened it is told that it takes nothing, so that no plan counts on it.
  *
  * @param cache the cache, unless it could not be opened
  */
@@ -82,9 +84,9 @@ private final class ExecutorReporter(environment: SparkEnv, cache: Option[Column
         tracker.beginAnew()
         reportedVersion = -1
       }
-      val isComplete = cache.forall { opened =>
-        opened.contentVersion() == reportedVersion || !isDue(residencyDue) || reportContent(opened)
-      }
+      val version = cache.fold(NoContent.version)(_.contentVersion())
+      val isComplete =
+        version == reportedVersion || !isDue(residencyDue) || reportContent()
       newFigures.foreach(figures => send(Some(figures), None))
       isComplete
     } catch {
@@ -95,14 +97,15 @@ private final class ExecutorReporter(environment: SparkEnv, cache: Option[Column
         false
     }
 
-  private def reportContent(cache: ColumnCache): Boolean = {
+  private def reportContent(): Boolean = {
     val begun = System.nanoTime()
-    val snapshot = cache.snapshot()
-    val stats = cache.poolStats()
-    val isComplete =
-      tracker.report(snapshot, stats.capacityBytes, stats.usedBytes, loadBytesPerSecond) { delta =>
-        send(newFigures, Some(delta)).get
-      }
+    val snapshot = cache.fold(NoContent)(_.snapshot())
+    val stats = cache.map(_.poolStats())
+    val isComplete = tracker.report(
+      snapshot,
+      stats.fold(0L)(_.capacityBytes),
+      stats.fold(0L)(_.usedBytes),
+      loadBytesPerSecond)(delta => send(newFigures, Some(delta)).get)
     if (isComplete) {
       reportedVersion = snapshot.version
       val now = System.nanoTime()
@@ -147,6 +150,10 @@ private final class ExecutorReporter(environment: SparkEnv, cache: Option[Column
 }
 
 private object ExecutorReporter {
+
+  /** Of an executor without a pool. */
+  private val NoContent = new PoolSnapshot(0, java.util.List.of())
+
   private val LeastPauseMillis = 200L
   private val MostPauseMillis = 30000L
   private val FirstReportMillis = 1000L

@@ -44,6 +44,7 @@ private[spark] object ExecutorService {
   def answer(request: ExecutorRequest[_]): Either[String, Any] =
     (request, ExecutorCache.ifOpened) match {
       case (TellFigures, _) => Right(ThisExecutor.report())
+      case (ReportAnew, _) => Right(ExecutorCache.reportAnew())
       case (Resize(bytes), _) => Right(ExecutorCommands.resize(bytes))
       case (_, Some(Right(cache))) => Right(answer(request, cache))
       case (_, Some(Left(reason))) => Left(s"the column cache is off there: $reason")
@@ -55,7 +56,6 @@ private[spark] object ExecutorService {
 
   private def answer(request: ExecutorRequest[_], cache: ColumnCache): Any = request match {
     case TellPool => cache.poolStats
-    case ReportAnew => ExecutorCache.reportAnew()
     case ListChunks(part) => HeldFiles.of(cache, part)
     case Clear(paths) => ExecutorCommands.clear(cache, paths)
     case ForgetFiles(path, left) => forget(cache, path, left.toSet)
@@ -68,7 +68,7 @@ private[spark] object ExecutorService {
     case Pin(paths, columns) => ExecutorCommands.pin(cache, paths, columns)
     case Unpin(paths, columns) => ExecutorCommands.unpin(cache, paths, columns)
     case Verify(part) => ExecutorCommands.verify(cache, part)
-    case TellFigures | Resize(_) => throw new IllegalArgumentException(request.toString)
+    case TellFigures | ReportAnew | Resize(_) => throw new IllegalArgumentException(request.toString)
   }
 
   private def forget(cache: ColumnCache, path: String, left: Set[Long]): Long =

@@ -247,7 +247,7 @@ final private class Placing(
   private def ownerOf(piece: PlacementUnit): Int = {
     val warm = mostHeld(piece, h => if (loads.isOpen(h.executor)) h.wantedBytes else 0)
     if (warm >= 0) warm
-    else if (piece.home >= 0 && loads.isOpen(piece.home)) piece.home
+    else if (piece.home >= 0 && loads.isOpen(piece.home) && loads.hasPool(piece.home)) piece.home
     else mostHeld(piece, h => if (loads.isOpen(h.executor)) h.anyBytes else 0)
   }
 

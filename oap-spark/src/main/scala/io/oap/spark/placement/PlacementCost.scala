@@ -111,6 +111,9 @@ final private class PlacementCost(executors: Array[LiveExecutor], rules: Placeme
   /** Whether tasks can run there at all. */
   def isOpen(executor: Int): Boolean = open(executor)
 
+  /** Whether it has a pool, as far as is known. */
+  def hasPool(executor: Int): Boolean = capacities(executor) > 0
+
   /**
    * Whether pieces wait there so long that others could take them over: for one another, or for
    * what runs there already.
@@ -164,7 +167,7 @@ final private class PlacementCost(executors: Array[LiveExecutor], rules: Placeme
   private def tier(e: Int): Int = {
     val isLight = done(e) < PlacementCost.BoundOfCold * meanWork
     val isBelowTarget = fills(e) < slackOfFill * targetFill * capacities(e)
-    if (!open(e) || capacities(e) == 0) Rendezvous.Never
+    if (!open(e) || !hasPool(e)) Rendezvous.Never
     else if (waits(e) > bearableWaitSeconds) PlacementCost.Busy
     else if (hasRoom(e)) {
       if (isLight && isBelowTarget) 0

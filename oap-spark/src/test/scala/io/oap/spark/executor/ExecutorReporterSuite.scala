@@ -63,4 +63,18 @@ class ExecutorReporterSuite extends CacheSuite with Eventually {
     val told = cluster.status.totals
     assert(told.figures.get(Figure.CAPACITY_BYTES) === seen && seen === (24L << 20))
   }
+
+  test("of an executor without a pool the driver learns that it takes nothing, and when it asks") {
+    spark.stop()
+    spark = newApplication(settings + ("spark.oap.pool.path" -> path("nowhere")))
+    def capacity = cluster.directory.totals().executors.map(_.executor.capacityBytes)
+    assert(capacity === Seq(-1))
+    assert(ExecutorCache.get() === None)
+    eventually(assert(capacity === Seq(0)))
+    cluster.directory.executorLost(Executor)
+    cluster.directory.executorJoined(Executor, "host", 1)
+    assert(capacity === Seq(-1))
+    cluster.tell(Executor, ReportAnew)
+    eventually(assert(capacity === Seq(0)))
+  }
 }

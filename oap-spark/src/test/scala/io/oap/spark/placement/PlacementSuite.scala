@@ -55,6 +55,13 @@ final class PlacementSuite extends AnyFunSuite {
     assert(Set(0, 2)(executorOf(executors(3), piece(1, holdings = equal, home = 1))))
   }
 
+  test("a home that turns out to have no pool is none, also where the others are full") {
+    val full = executors(3).map(_.copy(usedBytes = 10000 * MB))
+    val withoutPool = full.updated(1, full(1).copy(capacityBytes = 0, usedBytes = 0))
+    assert(executorOf(full, piece(1, home = 1)) == 1)
+    assert(Set(0, 2)(executorOf(withoutPool, piece(1, home = 1))))
+  }
+
   test("what several hold is divided among them, and any of three may read it") {
     def copies(of: Int*) = of.map(Holding(_, 8 * MB, 8 * MB))
     val everywhere = Seq.tabulate(400)(n => piece(n, holdings = copies(0, 1, 2, 3)))
