@@ -55,7 +55,9 @@ private[spark] final class Cluster private (val status: CacheStatus, conf: Spark
   val load = new ExecutorOccupancy(
     () => System.nanoTime(),
     conf.getTimeAsMs("spark.excludeOnFailure.timeout", "1h").millis.toNanos)
-  val removedFiles = new RemovedFiles(tellAll)
+  val removedFiles = new RemovedFiles(
+    path => for (one <- ask(ListKnown(path), ListTime); keys <- one.value) yield one.executor -> keys,
+    tell)
   val followedTables = new FollowedTables(tellAll)
 
   private val cpusOfTask = conf.getInt("spark.task.cpus", 1)
@@ -181,8 +183,10 @@ private[spark] final class Cluster private (val status: CacheStatus, conf: Spark
   def tell(executor: String, request: ExecutorRequest[_]): Unit =
     peers.get(executor).foreach(_.send(Wire.encode(request), TellTime.toMillis))
 
-  private def tellAll(request: ExecutorRequest[_]): Unit =
-    peers.keys.foreach(executor => tell(executor, request))
+  private def tellAll(request: ExecutorRequest[_]): Unit = {
+    val message = Wire.encode(request)
+    peers.values.foreach(_.send(message, TellTime.toMillis))
+  }
 
   /** Has all executors tell their figures, and takes them into the status. */
   def askFigures(): Seq[Answer[ExecutorReport]] = {
@@ -320,6 +324,8 @@ private[spark] object Cluster {
   private val FiguresTime = 5.seconds
 
   private val TellTime = 10.seconds
+
+  private val ListTime = 10.seconds
 
   private val WatchMillis = 100L
 

@@ -4,12 +4,13 @@ import java.io.FileNotFoundException
 import java.time.Duration
 import java.util.Locale
 
+import scala.collection.mutable
 import scala.util.control.NonFatal
 
 import com.google.common.base.Ticker
 import com.google.common.cache.{Cache, CacheBuilder}
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.{SaveMode, SparkSession}
 import org.apache.spark.sql.catalyst.TableIdentifier
@@ -35,18 +36,20 @@ import io.oap.spark.rpc.Background
  * and has the executors drop the chunks of files that are gone. Without it those would be right
  * still, since nobody asks for them, but lie in the pools until others push them out.
  *
- * Of a command it counts which tables and paths it names: their folders are listed once it has
- * ended, and what is not found there is forgotten. Commands that say of themselves that they only
- * add, as INSERT INTO does, are passed over. A listing happens on one thread in the background;
- * while it is behind, further commands are let go.
+ * Of a command it counts which tables and paths it names: once it has ended, their folders are
+ * listed, and what executors know and is not found there is forgotten. Commands that say of
+ * themselves that they only add, as INSERT INTO does, are passed over. All of it happens on one
+ * thread in the background; while it is behind, further commands are let go.
  *
  * What other applications remove it notices for pinned tables only, whose chunks nobody pushes out:
  * once an hour, when a query reads one.
  *
- * @param forget tells all executors that of the files under a path only those are left
+ * @param known asks executors which files under a path they know, by `FileIdentity.placementKey`
+ * @param forget tells an executor that some of these are gone
  */
 private[spark] final class RemovedFiles(
-    forget: ForgetFiles => Unit,
+    known: String => Seq[(String, Array[Long])],
+    forget: (String, ForgetFiles) => Unit,
     clock: Ticker = Ticker.systemTicker)
     extends Logging {
   import RemovedFiles._
@@ -134,28 +137,41 @@ private[spark] final class RemovedFiles(
   private def key(name: Seq[String]): String = name.mkString(".").toLowerCase(Locale.ROOT)
 
   private def tryForget(path: String, conf: Configuration): Unit =
-    try {
-      val folder = new Path(path)
-      val files = folder.getFileSystem(conf)
-      val qualified = files.makeQualified(folder)
-      val left = Array.newBuilder[Long]
-      try {
-        val all = files.listFiles(qualified, true)
-        while (all.hasNext) {
-          val status = all.next()
-          left += FileIdentity.placementKey(
-            status.getPath.toString,
-            status.getLen,
-            status.getModificationTime)
-        }
-      } catch {
-        // A folder below may be the one that has gone, such as that of a query that is writing.
-        case _: FileNotFoundException if !files.exists(qualified) => left.clear()
-      }
-      forget(ForgetFiles(qualified.toString, left.result()))
-    } catch {
+    try forgetRemoved(path, conf)
+    catch {
       case NonFatal(e) => logDebug(s"Chunks of removed files under $path stay for a while", e)
     }
+
+  /** Has what is gone under a path forgotten. */
+  private[directory] def forgetRemoved(path: String, conf: Configuration): Unit = {
+    val folder = new Path(path)
+    val files = folder.getFileSystem(conf)
+    val qualified = files.makeQualified(folder)
+    // Before the listing: what an executor learns of later may be newer than that.
+    val held = known(qualified.toString).filter(_._2.nonEmpty)
+    if (held.nonEmpty) {
+      val gone = mutable.LongMap.empty[Unit]
+      def addAll(): Unit = held.foreach(_._2.foreach(gone.update(_, ())))
+      addAll()
+      try {
+        val there = files.listFiles(qualified, true)
+        while (there.hasNext) gone -= keyOf(there.next())
+      } catch {
+        // A folder below may be the one that has gone, such as that of a query that is writing.
+        case _: FileNotFoundException if !files.exists(qualified) => addAll()
+      }
+      for ((executor, keys) <- held) {
+        val some = keys.filter(gone.contains)
+        if (some.nonEmpty) forget(executor, ForgetFiles(qualified.toString, some))
+      }
+    }
+  }
+
+  private def keyOf(status: FileStatus): Long =
+    FileIdentity.placementKey(
+      status.getPath.toString,
+      status.getLen,
+      status.getModificationTime)
 }
 
 private[spark] object RemovedFiles {

@@ -64,13 +64,20 @@ private[spark] final case class Verify(part: Part) extends ExecutorRequest[Check
 private[spark] final case class Clear(paths: Option[Seq[String]]) extends ExecutorRequest[Dropped]
 
 /**
- * Files under a path have been removed or written anew: chunks of those that are not there any
- * more are of no use. The answer is how many were dropped.
+ * Asks which files under a path the executor may hold something of, by `FileIdentity.placementKey`.
  *
  * @param path fully qualified, a folder or a file
- * @param left `FileIdentity.placementKey` of the files that are there now
  */
-private[spark] final case class ForgetFiles(path: String, left: Array[Long])
+private[spark] final case class ListKnown(path: String) extends ExecutorRequest[Array[Long]]
+
+/**
+ * Files under a path have been removed or written anew: their chunks are of no use any more. The
+ * answer is how many were dropped.
+ *
+ * @param path fully qualified, a folder or a file
+ * @param gone `FileIdentity.placementKey` of files that are not there any more
+ */
+private[spark] final case class ForgetFiles(path: String, gone: Array[Long])
     extends ExecutorRequest[Long]
 
 /**

@@ -1,6 +1,6 @@
 package io.oap.spark.executor
 
-import java.util.BitSet
+import java.util.{Arrays, BitSet}
 import java.util.concurrent.{Executor, SynchronousQueue, ThreadPoolExecutor, TimeUnit}
 
 import com.google.common.util.concurrent.ThreadFactoryBuilder
@@ -58,7 +58,9 @@ private[spark] object ExecutorService {
     case TellPool => cache.poolStats
     case ListChunks(part) => HeldFiles.of(cache, part)
     case Clear(paths) => ExecutorCommands.clear(cache, paths)
-    case ForgetFiles(path, left) => forget(cache, path, left.toSet)
+    case ListKnown(path) =>
+      cache.files.under(path).values.stream.mapToLong(_.identity.placementKey).toArray
+    case ForgetFiles(path, gone) => forget(cache, path, gone.sorted)
     case ReleaseRowGroups(files, positions) =>
       release(cache, files.zip(positions).groupMap(_._1)(_._2))
     case LeaveFirst(paths) => leaveFirst(cache, paths)
@@ -71,12 +73,12 @@ private[spark] object ExecutorService {
     case TellFigures | ReportAnew | Resize(_) => throw new IllegalArgumentException(request.toString)
   }
 
-  private def forget(cache: ColumnCache, path: String, left: Set[Long]): Long =
+  private def forget(cache: ColumnCache, path: String, gone: Array[Long]): Long =
     cache.files
       .under(path)
       .entrySet
       .stream
-      .filter(entry => !left(entry.getValue.identity.placementKey))
+      .filter(entry => Arrays.binarySearch(gone, entry.getValue.identity.placementKey) >= 0)
       .mapToLong(entry => cache.drop(entry.getKey))
       .sum
 

@@ -4,6 +4,7 @@ import java.io.FileNotFoundException
 import java.nio.file.{Files, Paths}
 import java.util.concurrent.{ArrayBlockingQueue, TimeUnit}
 
+import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
 import com.google.common.base.Ticker
@@ -12,6 +13,7 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.oap.cache.ColumnCache
+import io.oap.common.FileIdentity
 import io.oap.spark.{CacheSuite, WatchedFileSystem}
 import io.oap.spark.executor.{ExecutorCache, ForgetFiles}
 
@@ -212,5 +214,37 @@ class RemovedFilesSuite extends CacheSuite with Eventually {
       assert(heldOf(path("elsewhere/onePart") + "/p=0", "watched") === 0)
       assert(heldOf(path("elsewhere/onePart") + "/p=1", "watched") === kept)
     } finally spark.sql("DROP TABLE onePart")
+  }
+
+  test("executors are told of what they know and is gone, and of nothing else") {
+    val at = path("large")
+    spark.range(0, 30, 1, 3).write.parquet(at)
+    val conf = spark.sessionState.newHadoopConf()
+    val files = new Path(at).getFileSystem(conf).listStatus(new Path(at)).toSeq
+    val there = files.map(file =>
+      FileIdentity.placementKey(file.getPath.toString, file.getLen, file.getModificationTime))
+    assert(there.distinct.size >= 3)
+    def told(path: String): Map[String, Set[Long]] = {
+      val told = mutable.HashMap.empty[String, Set[Long]]
+      val removed = new RemovedFiles(
+        asked => {
+          assert(asked === s"file:$path")
+          Seq("1" -> Array(7L, there(0)), "2" -> Array(8L, 7L), "3" -> Array(there(1)), "4" -> Array.emptyLongArray)
+        },
+        (executor, forget) => told(executor) = forget.gone.toSet)
+      removed.forgetRemoved(path, conf)
+      told.toMap
+    }
+    assert(told(at) === Map("1" -> Set(7L), "2" -> Set(7L, 8L)))
+    assert(told(path("nowhere")) ===
+      Map("1" -> Set(7L, there(0)), "2" -> Set(7L, 8L), "3" -> Set(there(1))))
+  }
+
+  test("a table of which no executor knows anything is not listed") {
+    val at = s"watched:${path("unread")}"
+    spark.range(1000).write.parquet(at)
+    assert(listed(spark.range(10).write.mode("overwrite").parquet(at)) === Nil)
+    spark.read.parquet(at).collect()
+    assert(listed(spark.range(10).write.mode("overwrite").parquet(at)).nonEmpty)
   }
 }
