@@ -3,6 +3,7 @@ package io.oap.spark.directory
 import java.util.concurrent.TimeoutException
 
 import scala.collection.concurrent.TrieMap
+import scala.collection.mutable
 import scala.concurrent.Await
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
@@ -18,26 +19,6 @@ import io.oap.spark.executor._
 import io.oap.spark.internals.{PerSparkContext, SparkInternals}
 import io.oap.spark.rpc.{OtherVersionException, ServiceNames, SparkRpc, Wire}
 import io.oap.spark.status.{CacheStatus, ExecutorReport, ExecutorSampled}
-
-/**
- * What an executor has answered.
- *
- * @param executor Spark's id of the executor
- * @param value nothing where it could not be reached, or has no pool that the request is about
- * @param why why there is no value
- */
-private[spark] final case class Answer[A](
-    executor: String,
-    value: Option[A],
-    why: Option[String] = None,
-    hasNoPool: Boolean = false) {
-  def map[B](f: A => B): Answer[B] = copy(value = value.map(f))
-}
-
-private[spark] object Answer {
-  def withoutPool[A](executor: String, why: String): Answer[A] =
-    Answer(executor, None, Some(why), hasNoPool = true)
-}
 
 /**
  * What the driver knows of an application's executors: which there are, what they hold, are and
@@ -74,6 +55,11 @@ private[spark] final class Cluster private (val status: CacheStatus, conf: Spark
       send(Seq(id -> request), time).head.value
   })
   private val newcomers = new Newcomers(directory, handOvers, peers.contains)
+
+  private val inParts = new InParts(new InParts.Send {
+    override def apply[A](requests: Seq[(String, ExecutorRequest[A])], patience: FiniteDuration) =
+      send(requests, patience)
+  })
 
   /** Nothing where pools have no say in which executors there are. */
   private var earned = Option.empty[EarnedExecutors]
@@ -213,19 +199,23 @@ private[spark] final class Cluster private (val status: CacheStatus, conf: Spark
    */
   def askInParts[A](patience: FiniteDuration, parts: ExecutorReport => Int)(
       request: Part => ExecutorRequest[A]): Seq[Answer[Seq[A]]] = {
-    val figures = askFigures()
-    val counts =
-      figures.flatMap(one => one.value.map(report => one.executor -> parts(report))).toMap
-    var answers = figures.map(_.map(_ => Seq.empty[A]))
-    for (number <- 0 until counts.values.maxOption.getOrElse(0)) {
-      val asked = answers.filter(one => one.value.isDefined && number < counts(one.executor))
-      val more = send(
-        asked.map(one => one.executor -> request(Part(number, counts(one.executor)))),
-        patience).map(one => one.executor -> one).toMap
-      answers = answers.map(before =>
-        more.get(before.executor).fold(before)(_.map(before.value.get :+ _)))
+    val all = mutable.HashMap.empty[String, Seq[A]]
+    val answers = eachPart(patience, parts, MostExecutors)(request) { (executor, answer) =>
+      all(executor) = all.getOrElse(executor, Vector.empty) :+ answer
     }
-    answers.filter(one => directory.isLive(one.executor))
+    answers.map(one => one.map(_ => all.getOrElse(one.executor, Nil)))
+  }
+
+  /**
+   * Has executors answer so, some at a time, and passes each answer on as it arrives.
+   *
+   * @param atATime so many executors are asked at the same time
+   */
+  def eachPart[A](patience: FiniteDuration, parts: ExecutorReport => Int, atATime: Int)(
+      request: Part => ExecutorRequest[A])(take: (String, A) => Unit): Seq[Answer[Unit]] = {
+    val counts = askFigures().map(_.map(parts))
+    inParts.ask(counts, atATime, patience)(request)(take)
+      .filter(one => directory.isLive(one.executor))
   }
 
   /** Gives pools another capacity, also those that are opened later by executors of now. */
@@ -326,6 +316,9 @@ private[spark] object Cluster {
   private val TellTime = 10.seconds
 
   private val ListTime = 10.seconds
+
+  /** Of those that are asked at the same time. */
+  private val MostExecutors = 1 << 20
 
   private val WatchMillis = 100L
 

@@ -1,5 +1,7 @@
 package io.oap.spark.sql
 
+import scala.collection.mutable
+import scala.collection.mutable.ArrayBuffer
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
@@ -23,6 +25,12 @@ private object ResidencyTables {
   private val ChunksAtATime = 100000L
 
   def all: Seq[SystemTable[_]] = Seq(tables, columns, files, chunks)
+
+  /** Executors that are asked for a part at the same time. */
+  private val PartsAtATime = 8
+
+  /** A row takes some hundred bytes of the driver's heap. */
+  private val MostChunks = 2000000L
 
   private type Held = (String, HeldFile)
 
@@ -51,8 +59,21 @@ private object ResidencyTables {
         "whether it stays until its table is unpinned",
         _._2.isPinned)
     ),
-    session => for (held <- heldFiles(session); chunk <- held._2.chunks) yield (held, chunk)
+    session => {
+      val cluster = Cluster.of(session.sparkContext)
+      requireFew(cluster.askFigures().flatMap(_.value).map(_.figures.get(Figure.CHUNKS)).sum)
+      val rows = ArrayBuffer.empty[(Held, HeldChunk)]
+      eachFile(session) { (executor, file) =>
+        val held = (executor, file)
+        file.chunks.foreach(chunk => rows += held -> chunk)
+      }
+      rows.toSeq
+    }
   )
+
+  /** Refuses to list so many chunks that the driver's heap may not take them. */
+  private[sql] def requireFew(chunks: Long): Unit =
+    if (chunks > MostChunks) throw StatusException.tooManyChunks(chunks, MostChunks)
 
   private val files = new SystemTable[(HeldFile, HeldSum)](
     "files",
@@ -84,33 +105,49 @@ private object ResidencyTables {
           else file._1.chunksFound.toDouble / file._1.chunksAsked
       )
     ) ++ sums[(HeldFile, HeldSum)](_._2, "the file") :+ bytesByColumn(_._2),
-    session =>
-      groups(session)(_.identity).values.toSeq
-        .map(held => (together(held.map(_._2)), HeldSum.of(held)))
-        .sortBy(_._1.path)
+    session => {
+      val files = mutable.HashMap.empty[(String, Long, Long, String), HeldFile]
+      val sums = new HeldSums(file => _ => file.identity)
+      eachFile(session) { (executor, file) =>
+        sums.add(executor, file)
+        files(file.identity) = together(file, files.get(file.identity))
+      }
+      sums.result.toSeq.map { case (identity, sum) => (files(identity), sum) }.sortBy(_._1.path)
+    }
   )
 
-  /** A file with what was asked for of it on all executors that hold some. */
-  private def together(held: Seq[HeldFile]): HeldFile = held.head.copy(
-    chunksFound = held.map(_.chunksFound).sum,
-    chunksAsked = held.map(_.chunksAsked).sum)
+  /** A file without its content, with what was asked for of it on all executors so far. */
+  private def together(file: HeldFile, before: Option[HeldFile]): HeldFile = file.copy(
+    leaves = Array.empty,
+    leafBytes = Array.empty,
+    chunks = Array.empty,
+    chunksFound = file.chunksFound + before.fold(0L)(_.chunksFound),
+    chunksAsked = file.chunksAsked + before.fold(0L)(_.chunksAsked))
 
-  private val columns = new SystemTable[(String, String, HeldSum)](
+  /** @param part what part of its table the files are that it is held of */
+  private final case class HeldColumn(table: String, column: String, sum: HeldSum, part: Double)
+
+  private val columns = new SystemTable[HeldColumn](
     "columns",
-    Seq[SystemColumn[(String, String, HeldSum)]](
-      SystemColumn("table", StringType, "the table, or a folder", _._1),
-      SystemColumn("column", StringType, "top-level column", _._2)
-    ) ++ sums[(String, String, HeldSum)](_._3, "the column"),
-    session =>
-      (for {
-        (table, held) <- byTable(session)
-        part = HeldSum.partOfTable(held)
-        column <- held.flatMap(_._2.leaves).distinct
-        sum = HeldSum.of(
-          held.map { case (executor, file) => (executor, only(file, column)) },
-          part)
-        if sum.chunks > 0
-      } yield (table, column, sum)).sortBy(row => (row._1, row._2))
+    Seq[SystemColumn[HeldColumn]](
+      SystemColumn("table", StringType, "the table, or a folder", _.table),
+      SystemColumn("column", StringType, "top-level column", _.column)
+    ) ++ sums[HeldColumn](_.sum, "the column", _.part),
+    session => {
+      val tables = new HeldTables
+      val columns = new HeldSums(file => {
+        val table = tables.nameOf(file)
+        column => (table, column)
+      })
+      eachFile(session) { (executor, file) =>
+        tables.add(executor, file)
+        columns.add(executor, file)
+      }
+      val parts = tables.result.map { case (table, (files, _)) => table -> files.part }
+      columns.result.toSeq.map { case ((table, column), sum) =>
+        HeldColumn(table, column, sum, parts(table))
+      }.sortBy(row => (row.table, row.column))
+    }
   )
 
   /**
@@ -120,17 +157,12 @@ private object ResidencyTables {
    */
   private final case class HeldTable(
       table: String,
-      held: Seq[Held],
+      files: HeldTables.Files,
+      sum: HeldSum,
       read: Option[Figures],
       session: SparkSession) {
-    val sum: HeldSum = HeldSum.of(held, HeldSum.partOfTable(held))
-    def lastPlanned: Option[Long] =
-      held.flatMap { case (_, file) => TablesRead.get(file.path).map(_.atMillis) }.maxOption
-    def mostBytes: Long =
-      held.groupMapReduce(_._1)(_._2.chunks.map(_.bytes).sum)(_ + _).values.maxOption.getOrElse(0L)
-    def share(kind: Kind): String = held.headOption.flatMap { case (_, file) =>
-      QuotaRegistry.of(session.sparkContext).of(kind, file.path)
-    }.fold[String](null)(_.text)
+    def share(kind: Kind): String =
+      QuotaRegistry.of(session.sparkContext).of(kind, files.onePath).fold[String](null)(_.text)
   }
 
   private val tables = new SystemTable[HeldTable](
@@ -141,7 +173,7 @@ private object ResidencyTables {
         "last_planned",
         TimestampType,
         "when this application planned last to read it",
-        table => timestamp(table.lastPlanned)),
+        table => timestamp(table.files.lastPlanned)),
       SystemColumn(
         "hit_ratio",
         DoubleType,
@@ -149,13 +181,13 @@ private object ResidencyTables {
           "the tab",
         _.read.flatMap(read => Option(read.hitRatio)).orNull
       )
-    ) ++ sums[HeldTable](_.sum, "the table") ++ Seq(
+    ) ++ sums[HeldTable](_.sum, "the table", _.files.part) ++ Seq(
       bytesByColumn[HeldTable](_.sum),
       SystemColumn[HeldTable](
         "most_bytes",
         LongType,
         "bytes of pool on the executor that holds most of it",
-        _.mostBytes),
+        _.files.mostBytes),
       SystemColumn[HeldTable](
         "quota",
         StringType,
@@ -170,8 +202,10 @@ private object ResidencyTables {
     session => {
       val read = Cluster.of(session.sparkContext).status.snapshot().tables.asScala
         .map(table => table.table -> table.readers).toMap
-      byTable(session).map { case (table, held) =>
-        HeldTable(table, held, read.get(table), session)
+      val tables = new HeldTables
+      eachFile(session)(tables.add)
+      tables.result.toSeq.map { case (table, (files, sum)) =>
+        HeldTable(table, files, sum, read.get(table), session)
       }.sortBy(_.table)
     }
   )
@@ -183,9 +217,13 @@ private object ResidencyTables {
     "bytes_by_column",
     MapType(StringType, LongType),
     "bytes of pool for each top-level column",
-    sum(_).bytesByColumn)
+    sum(_).bytesByColumn.toMap)
 
-  private def sums[A](sum: A => HeldSum, whole: String): Seq[SystemColumn[A]] = Seq(
+  /** @param part what part of the whole the files are */
+  private def sums[A](
+      sum: A => HeldSum,
+      whole: String,
+      part: A => Double = (_: A) => 1.0): Seq[SystemColumn[A]] = Seq(
     SystemColumn("executors", IntegerType, "how many executors hold any of it", sum(_).executors),
     SystemColumn("files", IntegerType, "of how many files", sum(_).files),
     SystemColumn(
@@ -203,84 +241,13 @@ private object ResidencyTables {
       "share",
       DoubleType,
       s"part of $whole that one executor or more hold, from 0 to 1, by encoded bytes",
-      sum(_).share)
+      held => sum(held).share(part(held)))
   )
 
-  private def heldFiles(session: SparkSession): Seq[Held] = for {
-    answer <- Cluster.of(session.sparkContext).askInParts(
+  /** Calls with each executor and each file that it holds some of, as their answers arrive. */
+  private def eachFile(session: SparkSession)(take: (String, HeldFile) => Unit): Unit =
+    Cluster.of(session.sparkContext).eachPart(
       Patience,
-      report => 1 + (report.figures.get(Figure.CHUNKS) / ChunksAtATime).toInt)(
-      ListChunks(_))
-    file <- answer.value.toSeq.flatten.flatten
-  } yield (answer.executor, file)
-
-  private def groups[K](session: SparkSession)(key: HeldFile => K): Map[K, Seq[Held]] =
-    heldFiles(session).groupBy(held => key(held._2))
-
-  private def byTable(session: SparkSession): Seq[(String, Seq[Held])] =
-    groups(session)(file => TablesRead.nameOf(file.path)).toSeq
-
-  /** The file as if it had no other column. */
-  private def only(file: HeldFile, column: String): HeldFile = file.copy(
-    leafBytes = file.leafBytes.zip(file.leaves).map { case (bytes, name) =>
-      if (name == column) bytes else 0
-    },
-    chunks = file.chunks.filter(chunk => file.leaves(chunk.leaf) == column)
-  )
-}
-
-/**
- * What executors hold of some files, together.
- *
- * @param share see the columns of [[ResidencyTables]]
- * @param bytesByColumn bytes of pool, by top-level column
- */
-private final case class HeldSum(
-    executors: Int,
-    files: Int,
-    chunks: Long,
-    encodedBytes: Long,
-    vectorBytes: Long,
-    share: Double,
-    bytesByColumn: Map[String, Long])
-
-private object HeldSum {
-
-  /**
-   * What part of their table some files are by their lengths, from 0 to 1; 1 where the length of the
-   * table is not known.
-   */
-  def partOfTable(held: Seq[(String, HeldFile)]): Double = {
-    val here = held.map { case (_, file) => file.identity -> file.length }.toMap.values.sum
-    val length = held.headOption.flatMap { case (_, file) => TablesRead.get(file.path) }
-      .flatMap(_.length)
-    length.filter(_ > here).fold(1.0)(here.toDouble / _)
-  }
-
-  /**
-   * @param held files with the executors that hold some of them
-   * @param part what part they are of what the share is of. Other files are taken to be, by their
-   *     lengths, as these
-   */
-  def of(held: Seq[(String, HeldFile)], part: Double = 1): HeldSum = {
-    val some = held.filter(_._2.chunks.nonEmpty)
-    val chunks = some.flatMap(_._2.chunks)
-    val byFile = held.map(_._2).groupBy(_.identity).values
-    val inAll = byFile.map(_.head.leafBytes.sum).sum
-    val heldOnce = byFile.map { file =>
-      file.flatMap(_.chunks).distinctBy(chunk => (chunk.rowGroup, chunk.leaf))
-        .map(_.encodedBytes).sum
-    }.sum
-    HeldSum(
-      some.map(_._1).distinct.size,
-      some.map(_._2.identity).distinct.size,
-      chunks.size.toLong,
-      chunks.filterNot(_.isVector).map(_.bytes).sum,
-      chunks.filter(_.isVector).map(_.bytes).sum,
-      if (inAll == 0) 0.0 else part * heldOnce / inAll,
-      some.flatMap { case (_, file) =>
-        file.chunks.map(chunk => file.leaves(chunk.leaf) -> chunk.bytes)
-      }.groupMapReduce(_._1)(_._2)(_ + _)
-    )
-  }
+      report => 1 + (report.figures.get(Figure.CHUNKS) / ChunksAtATime).toInt,
+      PartsAtATime)(ListChunks(_))((executor, files) => files.foreach(take(executor, _))): Unit
 }

@@ -121,6 +121,15 @@ private object StatusException {
     "procedure" -> procedure,
     "reason" -> reason)
 
+  def tooManyChunks(chunks: Long, most: Long): AnalysisException = make(
+    "OAP_TOO_MANY_CHUNKS",
+    "54000",
+    "The executors hold <chunks> column chunks, and oap.system.chunks lists <most> at most. Ask " +
+      "oap.system.files, oap.system.columns or oap.system.tables, which sum them up.",
+    "chunks" -> chunks.toString,
+    "most" -> most.toString
+  )
+
   private def make(
       condition: String,
       sqlState: String,
