@@ -23,7 +23,7 @@ static oap_options options_of(const char *const *paths, uint32_t count) {
 static unsigned files_of(const char *name) {
   unsigned count = 0;
   for (int i = 0; i < 2; i++) {
-    char path[340];
+    char path[640];
     snprintf(path, sizeof(path), "%s/oap-%u", directories[i], (unsigned)geteuid());
     DIR *list = opendir(path);
     CHECK(list != NULL);
@@ -36,7 +36,7 @@ static unsigned files_of(const char *name) {
 }
 
 static void remove_all(void) {
-  char command[700];
+  char command[1300];
   snprintf(command, sizeof(command), "rm -rf '%s' '%s'", directories[0], directories[1]);
   CHECK(system(command) == 0);
 }

@@ -19,11 +19,14 @@ class InPartsSuite extends AnyFunSuite {
 
   /** Executor 5 answers about its first part only; the others with what they are asked for. */
   private val inParts = new InParts(new InParts.Send {
-    override def apply[A](requests: Seq[(String, ExecutorRequest[A])], time: FiniteDuration) = {
+    override def apply[A](
+        requests: Seq[(String, ExecutorRequest[A])],
+        time: FiniteDuration): Seq[Answer[A]] = {
       assert(requests.size <= AtATime)
       val answers = requests.map {
         case ("5", ListChunks(Part(number, _))) if number > 0 => Answer[A]("5", None, Some("silent"))
-        case (executor, ListChunks(part)) => Answer(executor, Some(Seq(fileOf(part)).asInstanceOf[A]))
+        case (executor, ListChunks(part)) =>
+          Answer[A](executor, Some(Seq(fileOf(part)).asInstanceOf[A]))
         case other => fail(s"$other")
       }
       assert(sent === taken.size, "all before is passed on")

@@ -28,6 +28,15 @@ class RemovedFilesSuite extends CacheSuite with Eventually {
   override protected def settings: Map[String, String] =
     super.settings ++ WatchedFileSystem.settings
 
+  /** What executors know the Parquet files of a folder by. */
+  private def keysIn(folder: String): Array[Long] = {
+    val path = new Path(folder)
+    path.getFileSystem(spark.sessionState.newHadoopConf()).listStatus(path)
+      .filter(_.getPath.getName.endsWith(".parquet"))
+      .map(file =>
+        FileIdentity.placementKey(file.getPath.toString, file.getLen, file.getModificationTime))
+  }
+
   /** Bytes of chunks of files under this folder or table. */
   private def heldOf(folder: String, scheme: String = "file"): Long = {
     val files = cache.files.under(s"$scheme:$folder").keySet
@@ -159,23 +168,26 @@ class RemovedFilesSuite extends CacheSuite with Eventually {
   test("files of a pinned table that another application removes are let go within the hour") {
     val at = path("removed")
     spark.range(0, 1000, 1, 2).write.parquet(at)
+    val keys = keysIn(at)
     var now = 0L
     val told = new ArrayBlockingQueue[ForgetFiles](10)
     val files = new RemovedFiles(
-      told.add(_): Unit,
+      asked => Seq("1" -> (if (asked.endsWith(at)) keys else Array(7L))),
+      (_, forget) => told.add(forget): Unit,
       new Ticker {
         override def read(): Long = now
       })
-    def left(): Int = {
-      files.pinnedIsRead(spark, Seq(new Path(at)))
-      Option(told.poll(20, TimeUnit.SECONDS)).get.left.length
+    // One path after the other is looked into: what is told of the last one is told last.
+    def gone(paths: String*): Seq[Long] = {
+      files.pinnedIsRead(spark, paths.map(new Path(_)))
+      Option(told.poll(20, TimeUnit.SECONDS)).get.gone.toSeq
     }
-    val before = left()
+    assert(gone(at, path("never")) === Seq(7L))
     Files.list(Paths.get(at)).filter(_.toString.endsWith(".parquet")).forEach(Files.delete(_))
     now += TimeUnit.MINUTES.toNanos(59)
-    files.pinnedIsRead(spark, Seq(new Path(at)))
+    assert(gone(at, path("neither")) === Seq(7L))
     now += TimeUnit.MINUTES.toNanos(2)
-    assert(left() === before - 2)
+    assert(gone(at) === keys.toSeq)
     assert(told.isEmpty)
   }
 
@@ -219,11 +231,8 @@ class RemovedFilesSuite extends CacheSuite with Eventually {
   test("executors are told of what they know and is gone, and of nothing else") {
     val at = path("large")
     spark.range(0, 30, 1, 3).write.parquet(at)
-    val conf = spark.sessionState.newHadoopConf()
-    val files = new Path(at).getFileSystem(conf).listStatus(new Path(at)).toSeq
-    val there = files.map(file =>
-      FileIdentity.placementKey(file.getPath.toString, file.getLen, file.getModificationTime))
-    assert(there.distinct.size >= 3)
+    val there = keysIn(at)
+    assert(there.distinct.length >= 3)
     def told(path: String): Map[String, Set[Long]] = {
       val told = mutable.HashMap.empty[String, Set[Long]]
       val removed = new RemovedFiles(
@@ -232,7 +241,7 @@ class RemovedFilesSuite extends CacheSuite with Eventually {
           Seq("1" -> Array(7L, there(0)), "2" -> Array(8L, 7L), "3" -> Array(there(1)), "4" -> Array.emptyLongArray)
         },
         (executor, forget) => told(executor) = forget.gone.toSet)
-      removed.forgetRemoved(path, conf)
+      removed.forgetRemoved(path, spark.sessionState.newHadoopConf())
       told.toMap
     }
     assert(told(at) === Map("1" -> Set(7L), "2" -> Set(7L, 8L)))

@@ -39,7 +39,7 @@ class HeldSumsSuite extends AnyFunSuite {
   }
 
   private def numbers(sum: HeldSum): Seq[Any] =
-    Seq(
+    Seq[Any](
       sum.executors,
       sum.files,
       sum.chunks,
@@ -50,14 +50,14 @@ class HeldSumsSuite extends AnyFunSuite {
 
   test("of all, by file and by column") {
     assert(sums(_ => _ => "").view.mapValues(numbers).toMap === Map(
-      "" -> Seq(2, 2, 6L, 400L, 60L, 400.0 / 1200, Map("s" -> 260L, "id" -> 200L))))
+      "" -> Seq[Any](2, 2, 6L, 400L, 60L, 400.0 / 1200, Map("s" -> 260L, "id" -> 200L))))
     assert(sums(file => _ => file.path).view.mapValues(numbers).toMap === Map(
-      "/a" -> Seq(2, 1, 5L, 300L, 60L, 0.5, Map("s" -> 260L, "id" -> 100L)),
-      "/b" -> Seq(1, 1, 1L, 100L, 0L, 100.0 / 600, Map("id" -> 100L))
+      "/a" -> Seq[Any](2, 1, 5L, 300L, 60L, 0.5, Map("s" -> 260L, "id" -> 100L)),
+      "/b" -> Seq[Any](1, 1, 1L, 100L, 0L, 100.0 / 600, Map("id" -> 100L))
     ))
     assert(sums(_ => column => column).view.mapValues(numbers).toMap === Map(
-      "s" -> Seq(2, 1, 4L, 200L, 60L, 200.0 / 800, Map("s" -> 260L)),
-      "id" -> Seq(2, 2, 2L, 200L, 0L, 0.5, Map("id" -> 200L))
+      "s" -> Seq[Any](2, 1, 4L, 200L, 60L, 200.0 / 800, Map("s" -> 260L)),
+      "id" -> Seq[Any](2, 2, 2L, 200L, 0L, 0.5, Map("id" -> 200L))
     ))
   }
 
