@@ -37,18 +37,19 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
     with PredicateHelper {
 
   override def apply(plan: SparkPlan): SparkPlan =
-    cached(plan, Nil, PlacedStages.mayBeIn(plan), new BroadcastKeys(plan))
+    cached(plan, Some(Nil), PlacedStages.mayBeIn(plan), new BroadcastKeys(plan))
 
   /**
    * Has the scans of a plan read through the cache.
    *
-   * @param above conditions of the filters that all rows of the plan come to next
+   * @param above conditions of the filters that all rows of the plan come to next; nothing where the
+   *     next filter counts the rows that it is asked for
    * @param isPlaced whether tasks may be told where to run
    * @param broadcasts those of the whole plan that are there
    */
   private def cached(
       plan: SparkPlan,
-      above: Seq[Expression],
+      above: Option[Seq[Expression]],
       isPlaced: Boolean,
       broadcasts: BroadcastKeys): SparkPlan = plan match {
     case scan: FileSourceScanExec =>
@@ -56,13 +57,14 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
     case batch: BatchScanExec =>
       CachedOrcScan.of(batch.scan, session, conf).fold(plan)(scan =>
         instead(batch, batch.copy(scan = scan)))
-    case FilterExec(condition, _) if condition.deterministic =>
-      plan.mapChildren(
-        cached(_, above ++ splitConjunctivePredicates(condition), isPlaced, broadcasts))
+    case FilterExec(condition, _) =>
+      val asked = Option.when(condition.deterministic)(
+        above.getOrElse(Nil) ++ splitConjunctivePredicates(condition))
+      plan.mapChildren(cached(_, asked, isPlaced, broadcasts))
     // Spark puts one between a filter and a scan with metadata columns.
     case ProjectExec(columns, _) if columns.forall(_.deterministic) =>
       plan.mapChildren(cached(_, above, isPlaced, broadcasts))
-    case _ => plan.mapChildren(cached(_, Nil, isPlaced, broadcasts))
+    case _ => plan.mapChildren(cached(_, Some(Nil), isPlaced, broadcasts))
   }
 
   private def instead(meant: SparkPlan, cached: SparkPlan): SparkPlan = {
@@ -72,7 +74,7 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
 
   private def cachedFiles(
       scan: FileSourceScanExec,
-      above: Seq[Expression],
+      above: Option[Seq[Expression]],
       isPlaced: Boolean,
       broadcasts: BroadcastKeys): Option[FileSourceScanExec] = {
     val source = scan.logicalLink.toSeq.flatMap(_.collectLeaves()).collectFirst {
@@ -91,7 +93,8 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
       val keys =
         if (format.isInstanceOf[ParquetFileFormat]) FileJoinKeys.of(scan, columns, broadcasts)
         else FileJoinKeys(columns, Nil)
-      val asked = AskedAbove(FiltersAbove.of(columns, above), keys)
+      val filters = FiltersAbove.of(columns, above.getOrElse(Nil))
+      val asked = AskedAbove(filters, keys, countsRows = above.isEmpty)
       scan.copy(
         relation = withCache(scan, format, table, choice, asked, isPlaced),
         dataFilters = scan.dataFilters ++ keys.pruning)

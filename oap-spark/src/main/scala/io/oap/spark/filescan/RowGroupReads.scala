@@ -71,8 +71,15 @@ private[filescan] final case class RowGroupReads(
   }
 }
 
-/** What the plan above a scan goes on to ask of its rows: filters, and joins by their keys. */
-private[filescan] final case class AskedAbove(filters: FiltersAbove, keys: FileJoinKeys)
+/**
+ * What the plan above a scan goes on to ask of its rows: filters, and joins by their keys.
+ *
+ * @param countsRows whether a filter counts the rows that it is asked for
+ */
+private[filescan] final case class AskedAbove(
+    filters: FiltersAbove,
+    keys: FileJoinKeys,
+    countsRows: Boolean)
 
 /** What Spark asks a format to read for a scan. */
 private[filescan] final case class ScanRequest(
@@ -92,7 +99,8 @@ private[filescan] object RowGroupReads {
   /**
    * How a scan is read, where our readers give exactly what the format that is meant gives. Its
    * function must be that of Spark's own format: one that adds to what Spark's reader gives is another
-   * one. Of these we know what Delta's does for deletion vectors.
+   * one. Of these we know what Delta's does for deletion vectors. Where rows are counted, only Spark's
+   * own reader gives them: ours pass over pages by filters only where the pool has not the whole.
    *
    * @param read the function that the format has made for the scan
    * @param asked the configuration that it was made with, in which Spark's format has noted down which
@@ -105,7 +113,8 @@ private[filescan] object RowGroupReads {
       read: PartitionedFile => Iterator[InternalRow],
       asked: Configuration): Option[RowGroupReads] = {
     val deleted = if (isOfSpark(read)) None else deletedRows(scan, meant)
-    val isServed = (isOfSpark(read) || deleted.isDefined) &&
+    val isServed = !(above.countsRows && scan.filters.nonEmpty) &&
+      (isOfSpark(read) || deleted.isDefined) &&
       UseColumnCache.areServed(scan.session, scan.conf, scan.requiredSchema, scan.options)
     for {
       text <- Option(asked.get(Requested)) if isServed

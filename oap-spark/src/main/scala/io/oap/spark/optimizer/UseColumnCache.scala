@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   DynamicPruningSubquery,
   MetadataAttribute,
   Nondeterministic,
+  PredicateHelper,
   SubqueryExpression
 }
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -33,8 +34,9 @@ import io.oap.spark.table.{CachedFormats, ScanCachePolicy, TableSelector, Tables
  * Only what the cached scan serves exactly is turned: Spark's own Parquet format, V1 or V2, not
  * streaming, no `_metadata` columns, no bucketed table, no user-defined types, no encryption, no
  * table whose partitions Spark can prune only in V1: by a computed join key, or by a subquery in
- * another way than that a column equals it. And only what the session, the table and the reader want
- * there: see [[TableSelector]]. The rest of the plan stays as it is.
+ * another way than that a column equals it, and no relation of which a filter counts the rows that
+ * its scan leaves. And only what the session, the table and the reader want there: see
+ * [[TableSelector]]. The rest of the plan stays as it is.
  *
  * Spark optimizes a subquery before the plan it stands in, and later merges scalar subqueries over
  * the same relation into one ([[SparkVersion.mergeSubqueries]]). V2 scans with different columns would not
@@ -43,7 +45,7 @@ import io.oap.spark.table.{CachedFormats, ScanCachePolicy, TableSelector, Tables
  * plans dynamic pruning there; but a correlated one becomes a part of the plan around it, whose
  * conditions may yet reach it, and is pruned there.
  */
-case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
+case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] with PredicateHelper {
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
     ConfigKeys.warnOfUnknown(conf.getAllConfs)
@@ -69,7 +71,9 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
     val joinKeys = new JoinKeys(settled, conf)
     val choice = TableSelector.of(conf)
     val isPlaced = PlacedStages.mayBeIn(plan) && !countsOnLayout(plan)
+    val counted = countedByFilters(settled)
     settled.transform {
+      case relation: LeafNode if counted.exists(_ eq relation) => relation
       case relation: LogicalRelation =>
         if (prunedByV1Alone(relation, settled, joinKeys)) relation
         else cachedV1(relation, joinKeys, choice, isPlaced).getOrElse(relation)
@@ -94,6 +98,28 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
   private def givesObjects(plan: LogicalPlan): Boolean = plan match {
     case Project(_, child) => givesObjects(child)
     case _ => plan.isInstanceOf[ObjectProducer]
+  }
+
+  /**
+   * Relations right below a filter that is not deterministic, such as one on random numbers, and has
+   * conditions besides by which a scan drops rows. For which rows it is asked decides what it says of
+   * the next ones. A cached scan drops rows as far as it comes by it, Spark's own always the same: row
+   * groups and pages, by the statistics of a file. Partitions both drop alike, but by subqueries none
+   * are dropped where Spark reads in V2.
+   */
+  private def countedByFilters(plan: LogicalPlan): Seq[LeafNode] = plan.collect {
+    case Filter(condition, relation: LeafNode) if !condition.deterministic =>
+      val partitions = partitionColumns(relation)
+      Option.when(splitConjunctivePredicates(condition).exists(one =>
+        one.deterministic && !one.references.subsetOf(partitions)))(relation)
+  }.flatten
+
+  /** Columns by which a V1 relation is partitioned. */
+  private def partitionColumns(relation: LeafNode): AttributeSet = relation match {
+    case LogicalRelation(files: HadoopFsRelation, output, _, _, _) =>
+      AttributeSet(output.filter(column =>
+        files.partitionSchema.exists(field => conf.resolver(field.name, column.name))))
+    case _ => AttributeSet.empty
   }
 
   /** Turns the subqueries that were left alone; Spark's push-down has passed them already. */
@@ -158,12 +184,9 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] {
   private def prunedByV1Alone(
       relation: LogicalRelation,
       plan: LogicalPlan,
-      joinKeys: JoinKeys): Boolean = relation.relation match {
-    case files: HadoopFsRelation =>
-      val columns = AttributeSet(relation.output.filter(column =>
-        files.partitionSchema.exists(field => conf.resolver(field.name, column.name))))
-      columns.nonEmpty && (joinKeys.compute(columns) || SubqueryPruning.isBeyond(plan, columns))
-    case _ => false
+      joinKeys: JoinKeys): Boolean = {
+    val columns = partitionColumns(relation)
+    columns.nonEmpty && (joinKeys.compute(columns) || SubqueryPruning.isBeyond(plan, columns))
   }
 
   private def isServed(relation: LogicalRelation, files: HadoopFsRelation): Boolean =

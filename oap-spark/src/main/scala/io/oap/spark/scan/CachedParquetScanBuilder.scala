@@ -35,8 +35,9 @@ final class CachedParquetScanBuilder(
         case _ => false
       })
     val above = FilterValues.inEveryZone(super.pushFilters(listed)) ++ others
-    // In the order of the query, in which an earlier condition may keep rows from a later one.
-    above.sortBy(filters.indexOf(_))
+    // In the order of the query, in which an earlier condition may keep rows from a later one. Those
+    // that are not deterministic Spark alone puts last, where the relation is one of V2.
+    above.sortBy(one => (statistics.isEmpty && !one.deterministic, filters.indexOf(one)))
   }
 
   /**

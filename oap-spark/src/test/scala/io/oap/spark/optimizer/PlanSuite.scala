@@ -319,22 +319,4 @@ class PlanSuite extends CacheSuite {
       assert(plan.exists(_.isInstanceOf[FilterExec]), plan)
     }
   }
-
-  test("tasks have the rows that they have in Spark alone where a query can tell") {
-    spark.range(0, 8000, 1, 4).selectExpr(
-      "id",
-      "repeat(cast(id AS string), 20) AS s",
-      "id div 1500 AS p")
-      .repartition(3).write.partitionBy("p").saveAsTable("uneven")
-    withConf(
-      "spark.sql.files.maxPartitionBytes" -> "24k",
-      "spark.sql.files.openCostInBytes" -> "1k") {
-      for (filter <- Seq("p >= 0", "p > 1")) {
-        def read = spark.table("uneven").where(filter)
-        assert(read.rdd.getNumPartitions > 4)
-        assertServed(read.selectExpr("id", "spark_partition_id()", "rand(7)"))
-        assertServed(read.sample(0.1, 42).where("id > 5"))
-      }
-    }
-  }
 }
