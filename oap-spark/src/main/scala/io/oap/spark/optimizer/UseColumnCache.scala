@@ -94,9 +94,14 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] with 
       case other => other.expressions.exists(_.exists(_.isInstanceOf[Nondeterministic]))
     }
 
-  /** Whether the result of a plan is objects: an RDD takes them. */
+  /**
+   * Whether the result of a plan is objects: an RDD takes them. Spark may filter and rename them
+   * afterwards, and puts merged subqueries beside what makes them.
+   */
   private def givesObjects(plan: LogicalPlan): Boolean = plan match {
     case Project(_, child) => givesObjects(child)
+    case Filter(_, child) => givesObjects(child)
+    case WithCTE(child, _) => givesObjects(child)
     case _ => plan.isInstanceOf[ObjectProducer]
   }
 

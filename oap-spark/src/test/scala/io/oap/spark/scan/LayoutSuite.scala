@@ -1,10 +1,12 @@
 package io.oap.spark.scan
 
 import org.apache.spark.resource.{ResourceProfile, ResourceProfileBuilder}
-import org.apache.spark.sql.{DataFrame, Encoders}
+import org.apache.spark.sql.{DataFrame, Encoders, Row}
+import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, PythonUDF}
 import org.apache.spark.sql.catalyst.plans.logical.{
   AttachDistributedSequence,
+  CatalystSerde,
   LogicalPlan,
   MapInArrow,
   MapInPandas
@@ -165,7 +167,17 @@ class LayoutSuite extends CacheSuite {
     val own = sparksOwn(query).length
     assert(partitions(query.queryExecution.sparkPlan).length > own)
     assert(query.rdd.getNumPartitions === own)
-    assert(query.as(Encoders.scalaLong).map((id: Long) => id + 1)(Encoders.scalaLong)
-      .rdd.getNumPartitions === own)
+    val longs = query.as(Encoders.scalaLong)
+    val mapped = longs.map((id: Long) => id + 1)(Encoders.scalaLong)
+    assert(mapped.rdd.getNumPartitions === own)
+    assert(longs.filter((id: Long) => id % 3 == 0).rdd.getNumPartitions === own)
+    assert(mapped.filter((id: Long) => id % 3 == 0).rdd.getNumPartitions === own)
+    // What an RDD is made of, which would wait for the subqueries.
+    def merging = numbers.where(
+      "id BETWEEN (SELECT min(id) FROM numbers) AND (SELECT max(id) FROM numbers)")
+    numbers.createOrReplaceTempView("numbers")
+    val objects = planned(CatalystSerde.deserialize[Row](merging.queryExecution.analyzed)(
+      ExpressionEncoder(merging.schema)))
+    assert(partitions(objects).length === own)
   }
 }
