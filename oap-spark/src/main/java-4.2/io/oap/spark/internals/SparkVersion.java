@@ -4,8 +4,9 @@ import jakarta.servlet.http.HttpServletRequest;
 import org.apache.spark.SparkContext;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.optimizer.MergeSubplans;
+import org.apache.spark.sql.catalyst.optimizer.MergeSubplans$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceRDD;
@@ -24,9 +25,9 @@ public final class SparkVersion {
 
   private SparkVersion() {}
 
-  /** Merges subqueries that differ in their columns only, as Spark's optimizer does. */
-  public static LogicalPlan mergeSubqueries(LogicalPlan plan) {
-    return MergeSubplans.apply(plan);
+  /** Spark's own rule that merges subqueries which differ in their columns only. */
+  public static Rule<LogicalPlan> mergeSubqueries() {
+    return MergeSubplans$.MODULE$;
   }
 
   /** The rows of a reader, one task for each partition. */

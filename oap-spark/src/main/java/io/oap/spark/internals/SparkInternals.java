@@ -28,6 +28,7 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.CurrentUserContext$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.util.QuotingUtils;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.execution.QueryExecution;
@@ -55,8 +56,8 @@ public final class SparkInternals {
   private SparkInternals() {}
 
   /** Spark's own rule that lists only the partitions a query can need. */
-  public static LogicalPlan prunePartitions(LogicalPlan plan) {
-    return PruneFileSourcePartitions$.MODULE$.apply(plan);
+  public static Rule<LogicalPlan> prunePartitions() {
+    return PruneFileSourcePartitions$.MODULE$;
   }
 
   /** Whether a value of a user-defined type lies anywhere in the rows of this schema. */

@@ -57,7 +57,13 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] with 
     case delete: DeleteFromTable => delete
     case subquery: Subquery if subquery.correlated || !subquery.exists(JoinKeys.joins) => subquery
     case subquery: Subquery => withCachedSubqueries(cached(subquery))
-    case _ => withCachedSubqueries(cached(SparkVersion.mergeSubqueries(plan)))
+    case _ => withCachedSubqueries(cached(run(SparkVersion.mergeSubqueries, plan)))
+  }
+
+  /** Runs a rule of Spark's, unless the session leaves it out of its optimizer. */
+  private def run(rule: Rule[LogicalPlan], plan: LogicalPlan): LogicalPlan = {
+    val excluded = conf.optimizerExcludedRules.toSeq.flatMap(_.split(',')).map(_.trim)
+    if (excluded.contains(rule.ruleName)) plan else rule(plan)
   }
 
   private def isEnabled: Boolean = CachedFormats.isServed(conf, CachedFormats.Parquet)
@@ -67,7 +73,7 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] with 
     // relation its pruned files and the statistics Spark alone would plan with. In the same way a
     // V1 relation gets the parts of variants it is asked for: V2 has a push-down of its own, which
     // fails on some filters.
-    val settled = PushVariantIntoScan(SparkInternals.prunePartitions(plan))
+    val settled = run(PushVariantIntoScan, run(SparkInternals.prunePartitions, plan))
     val joinKeys = new JoinKeys(settled, conf)
     val choice = TableSelector.of(conf)
     val isPlaced = PlacedStages.mayBeIn(plan) && !countsOnLayout(plan)

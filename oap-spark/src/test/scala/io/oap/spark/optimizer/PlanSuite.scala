@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
+import org.apache.spark.sql.execution.datasources.PushVariantIntoScan
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.exchange.{BroadcastExchangeLike, Exchange, ReusedExchangeExec}
 import org.apache.spark.sql.execution.joins.BaseJoinExec
@@ -21,6 +22,7 @@ import org.apache.spark.sql.types.BooleanType
 
 import io.oap.cache.stats.Figure
 import io.oap.spark.CacheSuite
+import io.oap.spark.internals.{SparkInternals, SparkVersion}
 
 /** Plans with the cache are no worse than plans without it. */
 class PlanSuite extends CacheSuite {
@@ -318,5 +320,29 @@ class PlanSuite extends CacheSuite {
       assert(plan.collect { case python: BatchEvalPythonExec => python.udfs.size } === Seq(1), plan)
       assert(plan.exists(_.isInstanceOf[FilterExec]), plan)
     }
+  }
+
+  test("rules that the session leaves out are left out") {
+    val excluded = Seq(
+      SparkVersion.mergeSubqueries.ruleName,
+      SparkInternals.prunePartitions.ruleName,
+      PushVariantIntoScan.ruleName).mkString(",")
+    sql("CREATE TABLE variants USING parquet AS SELECT id, parse_json('{\"a\": 1}') AS v FROM range(9)")
+    val merging =
+      "SELECT (SELECT max(id) FROM fact WHERE k = 3), (SELECT sum(id) FROM fact WHERE k = 3)"
+    val pruning = "SELECT name, f.id FROM fact_p f JOIN dim ON k = dk WHERE p = 3"
+    def variants = sql("SELECT variant_get(v, '$.a', 'int') FROM variants")
+    def read = executed(variants).collectLeaves().head.schema
+    for (isOut <- Seq(true, false))
+      withConf("spark.sql.optimizer.excludedRules" -> (if (isOut) excluded else "")) {
+        assertPlannedAsAlone(sql(merging))
+        def expected = estimates(sql(pruning).queryExecution.optimizedPlan)
+        assert(expected === alone(expected))
+        assertPlannedAsAlone(sql(pruning))
+        withConf("spark.sql.adaptive.enabled" -> "false") {
+          assert(read.map(_.dataType) === alone(read.map(_.dataType)))
+          assertSameRows(variants)
+        }
+      }
   }
 }
