@@ -135,8 +135,8 @@ final class CachedParquetScan(
    */
   private def packedAsV1(partitions: Array[InputPartition]): Array[InputPartition] = {
     val splits = partitions.toSeq.flatMap(JoinedPartition.filesOf(_).files)
-    val bytes = splits.map(_.length).sum +
-      splits.map(_.urlEncodedPath).distinct.size * conf.filesOpenCostInBytes
+    // A file has one first split in each partition that it is listed in.
+    val bytes = splits.map(_.length).sum + splits.count(_.start == 0) * conf.filesOpenCostInBytes
     FilePartition.getFilePartitions(
       sparkSession,
       splits.sortBy(-_.length),

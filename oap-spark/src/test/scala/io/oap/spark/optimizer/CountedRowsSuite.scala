@@ -130,4 +130,17 @@ class CountedRowsSuite extends CacheSuite {
       }
     }
   }
+
+  test("tasks have these rows where two partitions have the same files") {
+    val files = path("shared")
+    spark.range(0, 8000, 1, 10).write.parquet(files)
+    // Spark lists none of these.
+    (1 to 20).foreach(i => new java.io.File(files, s"empty-$i.parquet").createNewFile())
+    spark.sql("CREATE TABLE twice (id BIGINT, p INT) USING parquet PARTITIONED BY (p)")
+    for (p <- 1 to 2) spark.sql(s"ALTER TABLE twice ADD PARTITION (p = $p) LOCATION '$files'")
+    withConf("spark.sql.files.openCostInBytes" -> "40k") {
+      for (columns <- Seq("id, p", "id"))
+        assertSameRows(spark.sql(s"SELECT $columns, spark_partition_id(), rand(7) FROM twice"))
+    }
+  }
 }
