@@ -10,7 +10,7 @@ import org.apache.spark.sql.execution.datasources.v2.parquet.{
 }
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sources.Filter
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{DoubleType, FloatType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.util.SerializableConfiguration
 
@@ -82,7 +82,8 @@ private[iceberg] object FlatReads {
 /**
  * The conditions of a query on the rows of one scan, which its plan repeats above the scan.
  *
- * @param rowGroups by which row groups are ruled out
+ * @param rowGroups by which row groups and pages are ruled out. None on floating-point columns: some
+ *     writers leave NaN out of minimum and maximum, which Parquet's filters do not know and Iceberg's do
  * @param rows by which rows are dropped
  */
 private[iceberg] final case class ScanFilters(rowGroups: Array[Filter], rows: Seq[RowFilter])
@@ -101,7 +102,12 @@ private[iceberg] object ScanFilters extends PredicateHelper {
     if (!condition.deterministic || output.map(_.dataType) != readSchema.map(_.dataType)) Empty
     else {
       val above = FiltersAbove.of(output, splitConjunctivePredicates(condition))
+      val exact = above.copy(conditions = above.conditions.filterNot(mayMeetNaN))
       val names = readSchema.fieldNames.toSeq
-      ScanFilters(above.rowGroups(names).toArray, RowFilter.needed(above.rows(names)))
+      ScanFilters(exact.rowGroups(names).toArray, RowFilter.needed(above.rows(names)))
     }
+
+  private def mayMeetNaN(condition: Expression): Boolean =
+    condition.references.exists(column =>
+      column.dataType == FloatType || column.dataType == DoubleType)
 }

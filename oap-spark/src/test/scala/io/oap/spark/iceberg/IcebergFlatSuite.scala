@@ -1,8 +1,13 @@
 package io.oap.spark.iceberg
 
+import java.nio.file.{Files, Path}
+
+import org.apache.iceberg.{DataFiles, FileFormat}
+import org.apache.iceberg.spark.Spark3Util
 import org.apache.spark.sql.DataFrame
 
 import io.oap.cache.stats.Figure
+import io.oap.spark.WatchedFileSystem
 
 /** Splits of Iceberg tables that our own readers read: as vector chunks, with conditions in the scan. */
 class IcebergFlatSuite extends IcebergSuite with FlatIcebergTables {
@@ -65,6 +70,35 @@ class IcebergFlatSuite extends IcebergSuite with FlatIcebergTables {
     }
     val plan = executed(sql("SELECT s FROM ice.db.some WHERE id = 31234 AND rand() >= 0"))
     assert(icebergScans(plan).map(_.getMetaData()("RowFilters")) === Seq("[id IN (31234)]"))
+  }
+
+  test("NaN that a writer leaves out of statistics, of row groups and of pages") {
+    sql("CREATE TABLE ice.db.nan (id BIGINT, x DOUBLE) USING iceberg")
+    // Made by pyarrow 17, with field ids 1 and 2, write_page_index=True, use_dictionary=False, and pages
+    // of 3 rows by data_page_size=1 and write_batch_size=3. Row groups of x: [3, NaN, 3] and
+    // [3, NaN, 3, 7, 7, 7].
+    append("nan", Path.of(getClass.getResource("/nan-outside-statistics.parquet").toURI), 9)
+    for (condition <- Seq(
+        "x = double('NaN')",
+        "x <> 3.0D",
+        "x IN (5.0D, double('NaN'))",
+        // Of the second row group alone: Iceberg rules out the first one.
+        "x > 5 AND id > 3"
+      ))
+      assertFlat(sql(s"SELECT id, x FROM ice.db.nan WHERE $condition"))
+  }
+
+  private def append(table: String, file: Path, rows: Long): Unit = {
+    val copy = Files.copy(file, folder.resolve(s"$table-${file.getFileName}"))
+    val iceberg = Spark3Util.loadIcebergTable(spark, s"ice.db.$table")
+    iceberg.newAppend().appendFile(
+      DataFiles.builder(iceberg.spec)
+        .withPath(s"${WatchedFileSystem.Scheme}://$copy")
+        .withFileSizeInBytes(Files.size(copy))
+        .withRecordCount(rows)
+        .withFormat(FileFormat.PARQUET)
+        .build()).commit()
+    sql(s"REFRESH TABLE ice.db.$table"): Unit
   }
 
   test("columns that are renamed, moved, swapped, dropped and added again") {
