@@ -6,8 +6,8 @@ import org.slf4j.LoggerFactory
 
 import io.oap.spark.buildside.KeepBuildSides
 import io.oap.spark.dataframe.{DataFrames, UseJoinKeys}
-import io.oap.spark.filescan.CachedFileScans
-import io.oap.spark.iceberg.CacheIcebergScans
+import io.oap.spark.filescan.{CachedFileScans, UseFileJoinKeys}
+import io.oap.spark.iceberg.{CacheIcebergScans, UseIcebergJoinKeys}
 import io.oap.spark.internals.{ConfigKeys, SparkInternals, SparkVersion}
 import io.oap.spark.optimizer.{CacheHint, SubqueryPruning, UseColumnCache}
 import io.oap.spark.sql.{CacheSelectParser, SystemCatalog, SystemRows}
@@ -26,8 +26,9 @@ import io.oap.spark.sql.{CacheSelectParser, SystemCatalog, SystemRows}
  * When the plan is physical, [[SubqueryPruning]] adds runtime filters of its own, and
  * [[CacheIcebergScans]] and [[CachedFileScans]] have scans of Iceberg tables and V1 scans read through
  * the cache: in an adaptive plan before its first stage, so that EXPLAIN shows it, else with the
- * columnar rules. [[UseJoinKeys]] comes when a stage begins; [[KeepBuildSides]] comes last, with the
- * columnar rules of each stage.
+ * columnar rules. When a stage begins, [[UseJoinKeys]], [[UseIcebergJoinKeys]] and [[UseFileJoinKeys]]
+ * give scans the keys of its broadcasts. [[KeepBuildSides]] comes last, with the columnar rules of each
+ * stage.
  *
  * In another line of Spark than the jar was compiled for nothing is added, and the log says so.
  *
@@ -65,6 +66,8 @@ class OapExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectQueryStagePrepRule(CachedFileScans(_))
     extensions.injectColumnar(CachedFileScans.Columnar(_))
     extensions.injectQueryStageOptimizerRule(_ => UseJoinKeys)
+    extensions.injectQueryStageOptimizerRule(_ => UseIcebergJoinKeys)
+    extensions.injectQueryStageOptimizerRule(_ => UseFileJoinKeys)
     extensions.injectColumnar(_ => KeepBuildSides.Columnar)
   }
 }

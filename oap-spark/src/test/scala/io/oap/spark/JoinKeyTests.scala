@@ -2,6 +2,7 @@ package io.oap.spark
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.ExplainMode
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
 
 /**
  * Join keys in scans of other libraries' tables: which columns get them, what they pass, and that rows
@@ -103,5 +104,17 @@ private[spark] trait JoinKeyTests { this: CacheSuite =>
       "WHERE d.month = 3")
     assertRead(renamed)
     assert(keys(renamed) === Seq("day_sk"))
+  }
+
+  test("a query and its subquery make an equal exchange once") {
+    def query = spark.sql(
+      s"""WITH s AS (SELECT /*+ BROADCAST(d) */ f.name, sum(f.price) AS p FROM $facts f
+         |JOIN $days d ON f.day_sk = d.day_sk WHERE d.month = 2 GROUP BY f.name)
+         |SELECT * FROM s WHERE p > (SELECT avg(p) FROM s)""".stripMargin)
+    def exchanges =
+      collectWithSubqueries(executed(query)) { case made: ShuffleExchangeLike => made }.size
+    assertRead(query)
+    assert(keys(query) === Seq("day_sk"))
+    assert(exchanges === alone(exchanges))
   }
 }

@@ -23,7 +23,7 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 import io.oap.spark.directory.Cluster
-import io.oap.spark.optimizer.{BroadcastKeys, UseColumnCache}
+import io.oap.spark.optimizer.UseColumnCache
 import io.oap.spark.scan.{CachedParquetScan, FiltersAbove, PlacedStages}
 import io.oap.spark.table.{CachedFormats, ScanCachePolicy, TableSelector, TablesRead}
 
@@ -37,7 +37,7 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
     with PredicateHelper {
 
   override def apply(plan: SparkPlan): SparkPlan =
-    cached(plan, Some(Nil), PlacedStages.mayBeIn(plan), new BroadcastKeys(plan))
+    cached(plan, Some(Nil), PlacedStages.mayBeIn(plan))
 
   /**
    * Has the scans of a plan read through the cache.
@@ -45,26 +45,24 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
    * @param above conditions of the filters that all rows of the plan come to next; nothing where the
    *     next filter counts the rows that it is asked for
    * @param isPlaced whether tasks may be told where to run
-   * @param broadcasts those of the whole plan that are there
    */
   private def cached(
       plan: SparkPlan,
       above: Option[Seq[Expression]],
-      isPlaced: Boolean,
-      broadcasts: BroadcastKeys): SparkPlan = plan match {
+      isPlaced: Boolean): SparkPlan = plan match {
     case scan: FileSourceScanExec =>
-      cachedFiles(scan, above, isPlaced, broadcasts).fold(plan)(instead(scan, _))
+      cachedFiles(scan, above, isPlaced).fold(plan)(instead(scan, _))
     case batch: BatchScanExec =>
       CachedOrcScan.of(batch.scan, session, conf).fold(plan)(scan =>
         instead(batch, batch.copy(scan = scan)))
     case FilterExec(condition, _) =>
       val asked = Option.when(condition.deterministic)(
         above.getOrElse(Nil) ++ splitConjunctivePredicates(condition))
-      plan.mapChildren(cached(_, asked, isPlaced, broadcasts))
+      plan.mapChildren(cached(_, asked, isPlaced))
     // Spark puts one between a filter and a scan with metadata columns.
     case ProjectExec(columns, _) if columns.forall(_.deterministic) =>
-      plan.mapChildren(cached(_, above, isPlaced, broadcasts))
-    case _ => plan.mapChildren(cached(_, Some(Nil), isPlaced, broadcasts))
+      plan.mapChildren(cached(_, above, isPlaced))
+    case _ => plan.mapChildren(cached(_, Some(Nil), isPlaced))
   }
 
   private def instead(meant: SparkPlan, cached: SparkPlan): SparkPlan = {
@@ -75,8 +73,7 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
   private def cachedFiles(
       scan: FileSourceScanExec,
       above: Option[Seq[Expression]],
-      isPlaced: Boolean,
-      broadcasts: BroadcastKeys): Option[FileSourceScanExec] = {
+      isPlaced: Boolean): Option[FileSourceScanExec] = {
     val source = scan.logicalLink.toSeq.flatMap(_.collectLeaves()).collectFirst {
       case relation: LogicalRelation => relation
     }
@@ -88,16 +85,10 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
       choice = TableSelector.of(conf)
       if choice.isCached(table, scan.relation.location.rootPaths, options)
     } yield {
-      // Behind these stand columns of partitions and metadata, whose names may be those of columns.
-      val columns = scan.output.take(scan.requiredSchema.length)
-      val keys =
-        if (format.isInstanceOf[ParquetFileFormat]) FileJoinKeys.of(scan, columns, broadcasts)
-        else FileJoinKeys(columns, Nil)
+      val columns = FileJoinKeys.columns(scan)
       val filters = FiltersAbove.of(columns, above.getOrElse(Nil))
-      val asked = AskedAbove(filters, keys, countsRows = above.isEmpty)
-      scan.copy(
-        relation = withCache(scan, format, table, choice, asked, isPlaced),
-        dataFilters = scan.dataFilters ++ keys.pruning)
+      val asked = AskedAbove(filters, FileJoinKeys(columns, Nil), countsRows = above.isEmpty)
+      scan.copy(relation = withCache(scan, format, table, choice, asked, isPlaced))
     }
   }
 

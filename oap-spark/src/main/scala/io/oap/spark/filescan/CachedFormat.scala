@@ -143,6 +143,10 @@ private[spark] final class CachedParquetFormat(
     extends ParquetFileFormat
     with CachedFormat {
 
+  /** The format for a scan that drops rows by join keys, too. */
+  def joined(keys: FileJoinKeys): CachedParquetFormat =
+    new CachedParquetFormat(meant, table, schemes, orders, above.copy(keys = keys))
+
   override protected def ownReads(
       scan: ScanRequest,
       read: PartitionedFile => Iterator[InternalRow],

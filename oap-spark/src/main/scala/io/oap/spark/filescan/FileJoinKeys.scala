@@ -6,13 +6,35 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.analysis.caseSensitiveResolution
 import org.apache.spark.sql.catalyst.expressions.{Attribute, DynamicPruningExpression, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.statsEstimation.EstimationUtils
+import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.expressions.filter.Predicate
-import org.apache.spark.sql.execution.{FileSourceScanExec, InSubqueryExec}
+import org.apache.spark.sql.execution.{FileSourceScanExec, InSubqueryExec, SparkPlan}
 import org.apache.spark.sql.types.StructType
 
 import io.oap.spark.internals.SparkInternals
 import io.oap.spark.optimizer.{BroadcastKeys, JoinKeys}
 import io.oap.spark.scan.RuntimeFilters
+
+/** Has V1 scans of Parquet files drop rows by the keys of broadcasts that their stage joins with. */
+private[spark] object UseFileJoinKeys extends Rule[SparkPlan] {
+
+  override def apply(plan: SparkPlan): SparkPlan = {
+    val broadcasts = new BroadcastKeys(plan)
+    plan.transformUp { case scan: FileSourceScanExec =>
+      scan.relation.fileFormat match {
+        case format: CachedParquetFormat =>
+          val keys = FileJoinKeys.of(scan, broadcasts)
+          if (keys.pruning.isEmpty) scan
+          else
+            scan.copy(
+              relation = scan.relation.copy(fileFormat = format.joined(keys))(
+                scan.relation.sparkSession),
+              dataFilters = scan.dataFilters ++ keys.pruning)
+        case _ => scan
+      }
+    }
+  }
+}
 
 /**
  * The join keys that a V1 scan of Parquet files may drop rows by. They stand among the filters of the
@@ -56,20 +78,19 @@ private[filescan] final case class FileJoinKeys(columns: Seq[Attribute], pruning
 
 private[filescan] object FileJoinKeys {
 
-  /**
-   * Chooses keys for a scan.
-   *
-   * @param columns what it reads from files, in the order of its schema
-   */
-  def of(
-      scan: FileSourceScanExec,
-      columns: Seq[Attribute],
-      broadcasts: BroadcastKeys): FileJoinKeys =
+  /** Chooses keys for a scan. */
+  def of(scan: FileSourceScanExec, broadcasts: BroadcastKeys): FileJoinKeys = {
+    val read = columns(scan)
     FileJoinKeys(
-      columns,
+      read,
       broadcasts.conditions(scan) { (column, keys) =>
-        columns.exists(_.exprId == column.exprId) && JoinKeys.areFew(keys, expectedRows(scan))
+        read.exists(_.exprId == column.exprId) && JoinKeys.areFew(keys, expectedRows(scan))
       })
+  }
+
+  /** What a scan reads from files. Behind these stand columns of partitions and metadata. */
+  def columns(scan: FileSourceScanExec): Seq[Attribute] =
+    scan.output.take(scan.requiredSchema.length)
 
   /** By the bytes of files, which are compressed: then it is too few. */
   private def expectedRows(scan: FileSourceScanExec): BigInt =

@@ -12,7 +12,6 @@ import org.apache.spark.sql.execution.{ColumnarRule, FilterExec, SparkPlan}
 import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation}
 
 import io.oap.spark.directory.Cluster
-import io.oap.spark.optimizer.BroadcastKeys
 import io.oap.spark.scan.{CachedParquetScan, PlacedStages}
 import io.oap.spark.table.{CachedFormats, ScanCachePolicy, TableSelector, TablesRead}
 
@@ -47,16 +46,11 @@ private[spark] object CacheIcebergScans extends Rule[SparkPlan] with Logging {
 
   override def apply(plan: SparkPlan): SparkPlan =
     if (!CachedFormats.isServed(conf, CachedFormats.Iceberg)) plan
-    else {
-      val broadcasts = new BroadcastKeys(plan)
+    else
       plan.transformUp {
         case batch: BatchScanExec if isServed(batch.scan) && !mayBeEncrypted(batch) =>
-          cached(batch, plan).fold(batch) { scan =>
-            val keys = broadcasts.conditions(batch)(scan.takesKeys)
-            batch.copy(scan = scan, runtimeFilters = batch.runtimeFilters ++ keys)
-          }
+          cached(batch, plan).fold(batch)(scan => batch.copy(scan = scan))
       }
-    }
 
   private def isServed(scan: Scan): Boolean =
     scan != null && (OfQueries(scan.getClass.getName) || scan.getClass.getName == OfRewrites)

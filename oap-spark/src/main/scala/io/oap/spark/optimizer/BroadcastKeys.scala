@@ -28,16 +28,19 @@ import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
 import io.oap.spark.scan.CachedParquetScan
 
 /**
- * The join keys that the scans of an adaptive plan may drop rows by: those of broadcasts that are
- * there already when the plan is made again, as they are before a stage that joins with them begins.
- * So nothing runs for them, and how many they are is known.
+ * The join keys that the scans of a stage of an adaptive plan may drop rows by: those of broadcasts
+ * that it joins with, which are there when the stage begins. So nothing runs for them, and how many
+ * they are is known.
  *
  * A key goes down from its join to the scan through what gives a row for each row it gets, or none,
  * whatever other rows there are: deterministic filters and projections, and rows of other broadcast
- * joins. It passes no exchange. So the rows that leave the stage are the same, in the same order, and
- * equal stages have equal keys.
+ * joins. It passes no exchange. So the rows that leave the stage are the same, in the same order.
  *
- * @param plan as Spark has made it
+ * For rules of stages only: then equal exchanges have equal keys, since Spark looks for an equal one
+ * before these rules, and again after them. A rule of whole plans would see a broadcast in a query that
+ * is not yet there in its subquery.
+ *
+ * @param plan of the stage
  */
 private[spark] final class BroadcastKeys(plan: SparkPlan) extends Logging {
 
