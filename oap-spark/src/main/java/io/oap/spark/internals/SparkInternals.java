@@ -30,7 +30,9 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.util.QuotingUtils;
+import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
+import org.apache.spark.sql.connector.write.RowLevelOperationTable;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.datasources.DataSourceStrategy$;
 import org.apache.spark.sql.execution.datasources.PruneFileSourcePartitions$;
@@ -88,6 +90,13 @@ public final class SparkInternals {
   /** The configuration of a session. */
   public static SQLConf confOf(SparkSession session) {
     return session.sessionState().conf();
+  }
+
+  /**
+   * The table itself, where a command that changes its rows reads it as a table of the command's.
+   */
+  public static Table changed(Table table) {
+    return table instanceof RowLevelOperationTable change ? (Table) change.table() : table;
   }
 
   /** Tells {@code input_file_name()} and its like which part of which file this thread reads. */

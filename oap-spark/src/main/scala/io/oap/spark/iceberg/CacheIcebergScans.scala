@@ -12,6 +12,7 @@ import org.apache.spark.sql.execution.{ColumnarRule, FilterExec, SparkPlan}
 import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation}
 
 import io.oap.spark.directory.Cluster
+import io.oap.spark.internals.SparkInternals
 import io.oap.spark.scan.{CachedParquetScan, PlacedStages}
 import io.oap.spark.table.{CachedFormats, ScanCachePolicy, TableSelector, TablesRead}
 
@@ -63,7 +64,8 @@ private[spark] object CacheIcebergScans extends Rule[SparkPlan] with Logging {
   }
 
   private def cached(batch: BatchScanExec, plan: SparkPlan): Option[CachedIcebergScan] = {
-    val table = batch.table
+    // That of a change says nothing of properties.
+    val table = SparkInternals.changed(batch.table)
     val location = IcebergTables.location(table)
     val known = IcebergTables.catalogTable(table)
     val options = readerOptions(batch)

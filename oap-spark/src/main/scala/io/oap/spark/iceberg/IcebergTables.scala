@@ -8,6 +8,8 @@ import org.apache.spark.sql.catalyst.catalog.{CatalogStorageFormat, CatalogTable
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.types.StructType
 
+import io.oap.spark.internals.SparkInternals
+
 /**
  * What Spark knows of Iceberg's tables. Iceberg is found by the names of its classes, so that none
  * of them need be there.
@@ -22,9 +24,11 @@ private[spark] object IcebergTables {
   /** Whether the rows of a table of Iceberg are about another table's files. */
   def isOfMetadata(table: Table): Boolean = hasClass(ofIceberg(table), MetadataTable)
 
-  /** The table of Iceberg's own that stands behind one of Spark. */
-  private[iceberg] def ofIceberg(table: Table): AnyRef =
-    table.getClass.getMethod("table").invoke(table)
+  /** The table of Iceberg's own that stands behind one of Spark, also where its rows are changed. */
+  private[iceberg] def ofIceberg(table: Table): AnyRef = {
+    val known = SparkInternals.changed(table)
+    known.getClass.getMethod("table").invoke(known)
+  }
 
   private def hasClass(value: AnyRef, name: String): Boolean =
     Iterator.iterate[Class[_]](value.getClass)(_.getSuperclass).takeWhile(_ != null)

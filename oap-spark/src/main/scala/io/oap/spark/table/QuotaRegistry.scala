@@ -52,7 +52,8 @@ private[spark] final class QuotaRegistry(lookup: String => Option[String]) exten
       if (saysNothing && known.isEmpty && shares.values.forall(_.isEmpty)) Nil
       else {
         val folders = foldersOf(current, paths)
-        Kind.values.foreach(kind => note(kind, current, folders, shares(kind)))
+        if (folders.nonEmpty)
+          Kind.values.foreach(kind => note(kind, current, folders, shares(kind)))
         covering(folders ++ paths)
       }
     }

@@ -1,9 +1,12 @@
 package io.oap.spark.iceberg
 
-import io.oap.spark.CacheControl
+import io.oap.spark.{CacheControl, LogLines}
 
 /** Tables that are changed, with the cache on, are as they are without it. */
 class IcebergChangeSuite extends IcebergSuite {
+
+  override protected def settings: Map[String, String] =
+    super.settings + ("spark.oap.cache.tables.quotas" -> "ice.db.limited=90%")
 
   private def create(table: String, version: Int, mode: String): Unit = {
     sql(
@@ -84,6 +87,20 @@ class IcebergChangeSuite extends IcebergSuite {
     val (_, warm) = counting(sql("DELETE FROM ice.db.rewritten WHERE id = 9"))
     assert(warm.chunksHit > 0 && warm.chunksBypassed === 0)
     assertWarm(sql("SELECT * FROM ice.db.rewritten"))
+  }
+
+  test("changes obey what a table says, and are served where a quota names the table") {
+    create("uncached", 2, "merge-on-read")
+    sql("ALTER TABLE ice.db.uncached SET TBLPROPERTIES ('oap.cache' = 'off')")
+    for (change <- changes("uncached").take(3))
+      assert(counting(sql(change))._2.chunksAsked === 0, change)
+    create("limited", 2, "copy-on-write")
+    rows(sql("SELECT * FROM ice.db.limited"))
+    val lines = LogLines.ofOurs(
+      withConf("spark.sql.optimizer.runtime.rowLevelOperationGroupFilter.enabled" -> "false") {
+        assert(counting(sql("DELETE FROM ice.db.limited WHERE id = 9"))._2.chunksHit > 0)
+      })
+    assert(!lines.exists(_.contains("around the column cache")), lines)
   }
 
   test("compaction and expired snapshots") {

@@ -2,6 +2,9 @@ package io.oap.spark.table
 
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.TableIdentifier
+import org.apache.spark.sql.catalyst.catalog.{CatalogStorageFormat, CatalogTable, CatalogTableType}
+import org.apache.spark.sql.types.StructType
 import org.scalatest.concurrent.Eventually._
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.SpanSugar._
@@ -28,6 +31,15 @@ class LimitRulesSuite extends AnyFunSuite {
   test("nothing is said of tables that nobody limits") {
     assert(read(limits(""), "s3a://lake/raw/orders") === Nil)
     assert(read(limits("orders=10%, /refined=1g"), "s3a://lake/raw/orders") === Nil)
+  }
+
+  test("a table without a folder has no room of its own") {
+    val table = CatalogTable(
+      TableIdentifier("orders"),
+      CatalogTableType.EXTERNAL,
+      CatalogStorageFormat.empty,
+      new StructType)
+    assert(limits("orders=10%").isRead(Some(table), Nil)(identity) === Nil)
   }
 
   test("all under a path shares its quota, and a pattern is the topmost folder it stands for") {
