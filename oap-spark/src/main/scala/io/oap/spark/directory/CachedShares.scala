@@ -13,25 +13,30 @@ private[spark] object CachedShares {
    * Computes the shares of some files, as the Directory knows them.
    *
    * @param files placement key and length of each
+   * @param inFiles all names that files may have for a column. What two columns may be called counts
+   *     for both
    * @return the columns in their order, each with its share from 0 to 1; 0 for unknown ones
    */
   def of(
       directory: Directory,
       files: Seq[(Long, Long)],
       columns: Seq[String],
-      isCaseSensitive: Boolean): Seq[(String, Double)] = {
+      isCaseSensitive: Boolean,
+      inFiles: String => Seq[String]): Seq[(String, Double)] = {
     def folded(name: String) = if (isCaseSensitive) name else name.toLowerCase(Locale.ROOT)
-    val places = columns.map(folded).zipWithIndex.toMap
+    val places = columns.zipWithIndex
+      .flatMap { case (column, place) => inFiles(column).map(folded(_) -> place) }
+      .distinct.groupMap(_._1)(_._2)
     val all, held = new Array[Long](columns.size)
     def add(chunks: FileChunks, slots: Slots): Unit = {
       val holders = (0 until chunks.holders).filter(h => slots.owner(chunks.slot(h)) != null)
-      val placeOf = chunks.columns.names.map(name => places.getOrElse(folded(name), -1))
-      for (chunk <- chunks.chunkBytes.indices) {
-        val place = placeOf(chunk % placeOf.length)
-        if (place >= 0) {
-          all(place) += chunks.chunkBytes(chunk)
-          if (holders.exists(chunks.isHeld(_, chunk))) held(place) += chunks.chunkBytes(chunk)
-        }
+      val placesOf = chunks.columns.names.map(name => places.getOrElse(folded(name), Nil))
+      for {
+        chunk <- chunks.chunkBytes.indices
+        place <- placesOf(chunk % placesOf.length)
+      } {
+        all(place) += chunks.chunkBytes(chunk)
+        if (holders.exists(chunks.isHeld(_, chunk))) held(place) += chunks.chunkBytes(chunk)
       }
     }
     val known = files.filter { case (key, _) =>

@@ -108,12 +108,15 @@ private[iceberg] final class CachedIcebergScan(
 
   private def context = planned.session.sparkContext
 
+  private lazy val inFiles = IcebergFiles.names(planned.table)
+
   // Asked for when a plan is shown, and again and again while it runs.
   private lazy val shares = new ScanShares(
     context,
     readSchema().fieldNames.toSeq,
     ServedFiles.lengths(shape.taskGroups(iceberg)),
-    isCaseSensitive)
+    isCaseSensitive,
+    inFiles(_))
 
   override def getMetaData(): Map[String, String] =
     Map("Format" -> "iceberg, column cache", "Scan" -> iceberg.description()) ++
@@ -152,7 +155,7 @@ private[iceberg] final class CachedIcebergScan(
         cluster.load.expectedWaitSeconds,
         cluster.tell,
         cluster.directory.measured(rules),
-        readSchema().fieldNames.toSeq,
+        readSchema().fieldNames.toSeq.flatMap(inFiles).distinct,
         isCaseSensitive,
         groups.toIndexedSeq,
         partitions(_).preferredLocations()

@@ -17,7 +17,7 @@ import io.oap.spark.placement.{Holding, Placement, PlacementRules, PlacementUnit
  * @param waitSeconds how much longer than on the executor that is free first a task is expected to
  *     wait on the one of this id
  * @param tell sends a request to the executor of this id; must not block
- * @param columns top-level columns the scan reads
+ * @param columns top-level columns the scan reads, by all names that files may have for them
  * @param groups the splits of each partition that are read through the cache
  * @param hosts of each partition, where Iceberg knows any
  */
@@ -26,7 +26,7 @@ private[iceberg] final class GroupPlaces(
     waitSeconds: String => Double,
     tell: (String, ExecutorRequest[_]) => Unit,
     rules: PlacementRules,
-    columns: Seq[String],
+    columns: => Seq[String],
     isCaseSensitive: Boolean,
     groups: IndexedSeq[Seq[FileScanTask]],
     hosts: Int => Array[String])

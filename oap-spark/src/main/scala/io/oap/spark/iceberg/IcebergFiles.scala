@@ -31,17 +31,19 @@ private[spark] object IcebergFiles {
     }
   }
 
-  /**
-   * The columns by all names that they ever had: a file keeps those of the time when it was written.
-   */
-  def inFiles(table: Table, columns: PinnedColumns): PinnedColumns = {
+  /** Finds all names that a column ever had: a file keeps that of the time when it was written. */
+  def names(table: Table): String => Seq[String] = {
     val iceberg = of(table)
     val now = byName(iceberg.schema.columns)
     val ever = iceberg.schemas.values.asScala.toSeq.flatMap(_.columns.asScala)
       .groupMap(_.fieldId)(_.name)
-    columns.renamed(name =>
-      now.get(name).fold(Seq(name))(field => name +: ever.getOrElse(field, Nil)))
+    name =>
+      now.get(name.toLowerCase(Locale.ROOT)).fold(Seq(name))(field =>
+        (name +: ever.getOrElse(field, Nil)).distinct)
   }
+
+  /** The columns by all names that they ever had. */
+  def inFiles(table: Table, columns: PinnedColumns): PinnedColumns = columns.renamed(names(table))
 
   private def byName(columns: java.util.List[Types.NestedField]): Map[String, Int] =
     columns.asScala.map(field => field.name.toLowerCase(Locale.ROOT) -> field.fieldId).toMap

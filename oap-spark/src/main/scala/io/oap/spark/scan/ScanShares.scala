@@ -20,19 +20,21 @@ import io.oap.spark.directory.{CachedShares, Cluster}
  *
  * @param columns top-level columns that the scan reads
  * @param listed placement keys and lengths of files that the scan may read; asked at most once
+ * @param inFiles all names that files may have for a column
  */
 private[spark] final class ScanShares(
     context: SparkContext,
     columns: Seq[String],
     listed: => IndexedSeqView[(Long, Long)],
-    isCaseSensitive: Boolean)
+    isCaseSensitive: Boolean,
+    inFiles: String => Seq[String] = Seq(_))
     extends Logging {
 
   private lazy val shares = {
     val files = ScanShares.sample(listed)
     val directory = Cluster.of(context).directory
     Suppliers.memoizeWithExpiration[Seq[(String, Double)]](
-      () => CachedShares.of(directory, files, columns, isCaseSensitive),
+      () => CachedShares.of(directory, files, columns, isCaseSensitive, inFiles),
       1,
       TimeUnit.SECONDS)
   }

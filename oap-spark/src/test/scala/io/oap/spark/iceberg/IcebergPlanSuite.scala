@@ -162,6 +162,18 @@ class IcebergPlanSuite extends IcebergSuite {
       .map(_.getString(0)).contains("ice.db.t"))
   }
 
+  test("EXPLAIN knows the chunks of a column that files call otherwise") {
+    sql("CREATE TABLE ice.db.renamed (id BIGINT, v INT) USING iceberg")
+    sql("INSERT INTO ice.db.renamed SELECT id, CAST(id AS INT) FROM range(1000)")
+    sql("ALTER TABLE ice.db.renamed RENAME COLUMN v TO w")
+    def query = sql("SELECT sum(w) FROM ice.db.renamed")
+    for (_ <- 1 to 2) rows(query)
+    eventually(timeout(1.minute)) {
+      assert(query.queryExecution.explainString(ExplainMode.fromString("formatted"))
+        .contains("CachedShare: [w: 100 %]"))
+    }
+  }
+
   test("another Iceberg than the one known is left alone") {
     intercept[NoSuchFieldException](PartitionShape.of(classOf[String]))
   }
