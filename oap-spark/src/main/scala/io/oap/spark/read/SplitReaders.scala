@@ -30,17 +30,16 @@ private[spark] final class SplitReaders(
     context: ReadContext)
     extends AutoCloseable {
 
-  private val rowGroupsTask = {
-    val isOfUse = settings.representation.usesVectors || conditions.rows.areOnValues
-    if (isOfUse && content.data.nonEmpty) {
-      Some(new TaskReadContext(content, settings, conditions, cache, context))
-    } else {
-      None
-    }
-  }
+  private val readsRowGroups = content.data.nonEmpty &&
+    (settings.representation.usesVectors || conditions.rows.areOnValues)
+
+  // One reader at a time has each: what it gives lies there. Seldom more than one is needed, as for
+  // an RDD beside itself, whose tasks read one file while another is open.
+  private var contexts = List.empty[TaskReadContext]
+  private var idle = List.empty[TaskReadContext]
 
   private var isClosed = false
-  private var last: Option[OpenReader] = None
+  private var opened = List.empty[OpenReader]
 
   // Values are decoded late, when an operator looks at them: it may be the first to meet damage.
   for (task <- Option(TaskContext.get())) {
@@ -48,7 +47,7 @@ private[spark] final class SplitReaders(
   }
 
   /** Lets the task that runs again read the file, where damage in the pool made this one fail. */
-  private def dropDamaged(): Unit = synchronized(last.foreach(_.batches.dropDamaged()))
+  private def dropDamaged(): Unit = synchronized(opened.foreach(_.batches.dropDamaged()))
 
   def openBatches(file: PartitionedFile): PartitionReader[ColumnarBatch] =
     openBatches(file, new HadoopSplitFile(file, content.hadoopConf, settings))
@@ -57,8 +56,17 @@ private[spark] final class SplitReaders(
   def openBatches(
       file: PartitionedFile,
       from: => SplitFile): PartitionReader[ColumnarBatch] = synchronized {
-    last = Option.unless(isClosed)(SplitReaders.blaming(open(file, from)))
-    new GuardedReader(last)
+    val reader = Option.unless(isClosed)(SplitReaders.blaming(open(file, from)))
+    opened = reader.toList ::: opened
+    new GuardedReader(reader)
+  }
+
+  private def idleContext(): TaskReadContext = {
+    if (idle.isEmpty) {
+      idle = List(new TaskReadContext(content, settings, conditions, cache, context))
+      contexts = idle ::: contexts
+    }
+    idle.head
   }
 
   private def open(file: PartitionedFile, from: SplitFile): OpenReader = {
@@ -67,7 +75,8 @@ private[spark] final class SplitReaders(
     val askedBefore = counters.chunksAsked
     val split =
       new OpenSplit(file, from, content, settings, conditions.runtime, cache, context)
-    val batches = rowGroupsTask match {
+    val task = Option.when(readsRowGroups)(idleContext())
+    val batches = task match {
       case Some(task) => new RowGroupsReader(split, task)
       case None =>
         new EncodedSplitReader(
@@ -78,8 +87,10 @@ private[spark] final class SplitReaders(
             content.filters,
             settings.batchSize))
     }
+    idle = idle.filterNot(task.contains)
     new OpenReader(
       batches,
+      task,
       () =>
         split.cached.recordRead(
           counters.chunksHit - foundBefore,
@@ -91,8 +102,15 @@ private[spark] final class SplitReaders(
 
   override def close(): Unit = synchronized {
     isClosed = true
-    rowGroupsTask.foreach(_.close())
+    contexts.foreach(_.close())
   }
+
+  private def close(reader: OpenReader): Unit =
+    try reader.close()
+    finally {
+      opened = opened.filterNot(_ eq reader)
+      idle = reader.task.toList ::: idle
+    }
 
   /** @param split none: the task had ended before it was opened */
   private final class GuardedReader(private var split: Option[OpenReader])
@@ -106,7 +124,7 @@ private[spark] final class SplitReaders(
     override def close(): Unit = SplitReaders.this.synchronized {
       val open = split
       split = None
-      open.foreach(_.close())
+      open.foreach(SplitReaders.this.close(_))
     }
   }
 }
@@ -132,8 +150,15 @@ private[spark] trait SplitReader extends PartitionReader[ColumnarBatch] {
   def dropDamaged(): Unit
 }
 
-/** @param tell says what was asked for of the file */
-private final class OpenReader(val batches: SplitReader, tell: () => Unit) extends AutoCloseable {
+/**
+ * @param task what the reader has for itself until it is closed
+ * @param tell says what was asked for of the file
+ */
+private final class OpenReader(
+    val batches: SplitReader,
+    val task: Option[TaskReadContext],
+    tell: () => Unit)
+    extends AutoCloseable {
   override def close(): Unit =
     try batches.close()
     finally tell()

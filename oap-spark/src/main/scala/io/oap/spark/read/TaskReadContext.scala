@@ -21,7 +21,10 @@ import io.oap.spark.vector.{RowSelection, ScanVector, ZoneCopy}
  */
 private[spark] final case class ScanConditions(runtime: Array[Filter], rows: SentFilters)
 
-/** What all splits of a task that reads row group by row group share. For one thread. */
+/**
+ * What splits of a task that are read row group by row group, one after the other, share. For one
+ * thread.
+ */
 private[spark] final class TaskReadContext(
     content: SplitContent,
     settings: ReadSettings,

@@ -6,12 +6,16 @@ import io.oap.cache.stats.Figure
 class DeltaVectorSuite extends DeltaScanSuite {
 
   /** Makes a table of two files, with rows of all flat types. */
-  private def table(name: String, properties: String = "", partitions: String = ""): String = {
+  private def table(
+      name: String,
+      properties: String = "",
+      partitions: String = "",
+      rows: Int = 6000): String = {
     val where = s"delta.`${watched(name)}`"
-    FlatTypes.rows(spark, 0, 4500).createOrReplaceTempView("rows")
+    FlatTypes.rows(spark, 0, rows - 1500).createOrReplaceTempView("rows")
     val set = if (properties.isEmpty) "" else s"TBLPROPERTIES ($properties)"
     sql(s"CREATE TABLE $where USING delta $partitions $set AS SELECT * FROM rows")
-    FlatTypes.rows(spark, 4500, 6000).createOrReplaceTempView("rows")
+    FlatTypes.rows(spark, rows - 1500, rows).createOrReplaceTempView("rows")
     sql(s"INSERT INTO $where SELECT * FROM rows")
     where
   }
@@ -24,6 +28,17 @@ class DeltaVectorSuite extends DeltaScanSuite {
     withConf("spark.sql.codegen.wholeStage" -> "false", "spark.sql.adaptive.enabled" -> "false") {
       assertServedByVectors(sql(s"SELECT step, max(s), sum(d18) FROM $t GROUP BY step"))
     }
+  }
+
+  test("a table that a task has open twice") {
+    // The first row group is one of two zones.
+    val t = withConf("parquet.block.row.count.limit" -> "5000")(
+      table("turns", "'delta.enableDeletionVectors' = 'true'", rows = 12000))
+    val columns = "id, s, d18, day, step"
+    assertReadInTurns(sql(s"SELECT $columns FROM $t"))
+    assertReadInTurns(sql(s"SELECT $columns FROM $t WHERE step <> 2 AND s > 's2'"))
+    sql(s"DELETE FROM $t WHERE id % 7 = 3")
+    assertReadInTurns(sql(s"SELECT $columns FROM $t WHERE step <> 2"))
   }
 
   test("zones and rows are dropped in the scan") {

@@ -82,6 +82,21 @@ abstract class FileScanSuite extends CacheSuite {
     }
   }
 
+  /**
+   * Asserts what Spark alone gives where a task has the table open twice, by one RDD: in each
+   * representation cold, when vector chunks are made, and warm.
+   */
+  protected def assertReadInTurns(query: => DataFrame): Unit = {
+    val expected = alone(FileScanSuite.pairs(query))
+    for (representation <- Seq("encoded", "vector", "auto"))
+      withConf("spark.oap.cache.representation" -> representation) {
+        CacheControl.clear(spark)
+        for (run <- 1 to 3)
+          assertRows(FileScanSuite.pairs(query), expected, s"$representation, run $run")
+        assert(vectorChunks.isEmpty === (representation == "encoded"), representation)
+      }
+  }
+
   /** The vector chunks that the pool holds. */
   protected def vectorChunks: Seq[ChunkKey] =
     ExecutorCache.get().get.snapshot().chunks.asScala.map(_.key).toSeq
@@ -107,6 +122,15 @@ abstract class FileScanSuite extends CacheSuite {
 }
 
 object FileScanSuite {
+
+  /** What stands beside some rows, of which the first column is a number, when all rows do. */
+  private def pairs(query: DataFrame): Seq[String] = {
+    val all = query.rdd
+    val some = all.filter(_.getLong(0) % 997 == 5)
+    some.cartesian(all)
+      .map { case (one, other) => one.toString -> other.toString.hashCode.toLong }
+      .reduceByKey(_ + _).collect().map(_.toString).sorted.toSeq
+  }
 
   /** Whether a file is neither of a table's log nor a deletion vector. */
   def isData(path: String): Boolean =

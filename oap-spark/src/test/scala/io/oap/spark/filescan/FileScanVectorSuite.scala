@@ -41,6 +41,11 @@ class FileScanVectorSuite extends FileScanSuite {
     }
   }
 
+  test("files that a task has open twice") {
+    assertReadInTurns(read.select("id", "s", "d18", "day", "file"))
+    assertReadInTurns(read.where("step <> 2 AND s > 's2'").select("id", "s", "d18", "file"))
+  }
+
   test("conditions before which something counts rows drop none") {
     for (query <- Seq[() => DataFrame](
         () => read.where("rand(7) < 0.3 AND step = 3"),
