@@ -197,7 +197,9 @@ private final class CachedOrcReaderFactory(
       context: ReadContext,
       build: PartitionedFile => PartitionReader[T]): PartitionedFile => PartitionReader[T] =
     file =>
-      new FileRead(file.toPath, OrcLayout.READER, cache, context).whileOpening(() => build(file))
+      FileBlame.sparingReader(FileBlame.sparing(
+        new FileRead(file.toPath, OrcLayout.READER, cache, context)
+          .whileOpening(() => build(file))))
 
   private def files[T](
       partition: InputPartition,

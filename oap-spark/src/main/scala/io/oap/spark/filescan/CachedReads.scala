@@ -11,7 +11,7 @@ import io.oap.cache.orc.OrcLayout
 import io.oap.cache.parquet.ParquetLayout
 import io.oap.cache.stats.CacheCounters
 import io.oap.spark.executor.ExecutorCache
-import io.oap.spark.read.{CachedParquetReaderFactory, UnservedFileException, Warmed}
+import io.oap.spark.read.{CachedParquetReaderFactory, FileBlame, UnservedFileException, Warmed}
 import io.oap.spark.status.Figures
 import io.oap.spark.table.ScanCachePolicy
 
@@ -109,8 +109,9 @@ private final class TaskReads(
     catch { case _: UnservedFileException => bytes(file) }
 
   private def bytes(file: PartitionedFile): Iterator[InternalRow] =
-    new FileRead(file.toPath, orders.kind.layouts, cache, context)
-      .whileOpening(() => read(file))
+    FileBlame.sparingRows(FileBlame.sparing(
+      new FileRead(file.toPath, orders.kind.layouts, cache, context)
+        .whileOpening(() => read(file))))
 }
 
 /** What comes of the reads of a task that gives no rows, but sees to it that chunks are held. */

@@ -1,14 +1,12 @@
 package io.oap.spark.read
 
-import org.apache.spark.{SparkException, TaskContext}
+import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.PartitionReader
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 import io.oap.cache.{ColumnCache, ReadContext}
-import io.oap.cache.file.FileReplacedException
-import io.oap.cache.vector.VectorException
 
 /**
  * Opens the splits of one task: with Spark's vectorized reader over cached files, or, where vector
@@ -56,7 +54,7 @@ private[spark] final class SplitReaders(
   def openBatches(
       file: PartitionedFile,
       from: => SplitFile): PartitionReader[ColumnarBatch] = synchronized {
-    val reader = Option.unless(isClosed)(SplitReaders.blaming(open(file, from)))
+    val reader = Option.unless(isClosed)(FileBlame.sparing(open(file, from)))
     opened = reader.toList ::: opened
     new GuardedReader(reader)
   }
@@ -117,7 +115,7 @@ private[spark] final class SplitReaders(
       extends PartitionReader[ColumnarBatch] {
     override def next(): Boolean =
       SplitReaders.this.synchronized(!isClosed && split.exists(open =>
-        SplitReaders.blaming(open.batches.next())))
+        FileBlame.sparing(open.batches.next())))
 
     override def get(): ColumnarBatch = split.get.batches.get()
 
@@ -127,20 +125,6 @@ private[spark] final class SplitReaders(
       open.foreach(SplitReaders.this.close(_))
     }
   }
-}
-
-private[spark] object SplitReaders {
-
-  /**
-   * Gives what is no fault of a file an error that Spark takes for none. Where corrupt files are to
-   * be ignored it would pass over the rest of the file.
-   */
-  private def blaming[T](body: => T): T =
-    try body
-    catch {
-      case e @ (_: FileReplacedException | _: VectorException) =>
-        throw new SparkException(e.getMessage, e)
-    }
 }
 
 /** A reader of one open split. */

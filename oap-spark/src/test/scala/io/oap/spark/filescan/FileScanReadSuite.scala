@@ -128,6 +128,12 @@ class FileScanReadSuite extends FileScanSuite {
     assert(read.head().getLong(0) === (5000L until 6000).sum)
   }
 
+  test("a file that is replaced while Spark's reader of rows reads it is not cut short") {
+    withConf("spark.sql.parquet.enableVectorizedReader" -> "false") {
+      assertNotCutShort("parquet", rowGroupsOf(5000), "id", "s", "_metadata.file_name")
+    }
+  }
+
   test("what was counted reaches the totals, the table of scans and the event log") {
     sql(s"CREATE TABLE counted USING parquet LOCATION '$plain'")
     sql("MSCK REPAIR TABLE counted")

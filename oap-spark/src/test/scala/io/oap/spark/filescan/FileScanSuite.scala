@@ -1,5 +1,8 @@
 package io.oap.spark.filescan
 
+import java.nio.file.{Files, Path, StandardCopyOption}
+import java.util.concurrent.atomic.AtomicInteger
+
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.DataFrame
@@ -95,6 +98,44 @@ abstract class FileScanSuite extends CacheSuite {
           assertRows(FileScanSuite.pairs(query), expected, s"$representation, run $run")
         assert(vectorChunks.isEmpty === (representation == "encoded"), representation)
       }
+  }
+
+  /**
+   * Asserts that a file is read whole or not at all where it is replaced while it is read, although
+   * corrupt files are to be ignored. The pool holds what its first rows need; when anything else is
+   * about to be read, another file has come in its place.
+   *
+   * @param options of the writer, by which 20,000 rows are in several row groups
+   */
+  protected def assertNotCutShort(
+      format: String,
+      options: Map[String, String],
+      columns: String*): Unit = {
+    val target =
+      Files.createDirectories(folder.resolve(s"replaced-$format")).resolve(s"a.$format")
+    def written(from: Long): Path = {
+      val made = folder.resolve(s"made-$format-$from")
+      spark.range(from, from + 20000, 1, 1).selectExpr("id", "sha2(string(id), 256) AS s")
+        .write.options(options).format(format).save(made.toString)
+      made.toFile.listFiles.find(_.getName.endsWith(s".$format")).get.toPath
+    }
+    val (first, second) = (written(0), written(70000))
+    def read = spark.read.schema("id BIGINT, s STRING").format(format)
+      .load(watched(s"replaced-$format")).selectExpr(columns: _*)
+    Files.move(first, target)
+    val expected = alone(rows(read))
+    CacheControl.clear(spark)
+    val (few, bytes) = bytesOfData(rows(read.where("id < 10")))
+    assert(few.size === 10 && bytes > 0 && bytes < Files.size(target) / 2)
+    val opened = new AtomicInteger
+    withConf("spark.sql.files.ignoreCorruptFiles" -> "true") {
+      val found = WatchedFileSystem.beforeOpens { _ =>
+        if (opened.getAndIncrement() == 0)
+          Files.move(second, target, StandardCopyOption.REPLACE_EXISTING): Unit
+      }(outcome(read))
+      assert(opened.get() > 0)
+      found.foreach(assertRows(_, expected, "while the file was replaced"))
+    }
   }
 
   /** The vector chunks that the pool holds. */

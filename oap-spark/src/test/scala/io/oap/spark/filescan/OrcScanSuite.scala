@@ -53,6 +53,10 @@ abstract class OrcScanSuite extends FileScanSuite {
     withConf("spark.oap.cache.formats" -> "parquet")(assert(!isServed(executed(files))))
   }
 
+  test("a file that is replaced while it is read is not cut short") {
+    assertNotCutShort("orc", Map("orc.stripe.size" -> "65536"), "id", "s")
+  }
+
   test("a table that is read twice is read once") {
     written("zstd")
     def side = spark.read.schema(schema).orc(watched("orc-zstd")).groupBy("s").count()
