@@ -36,60 +36,90 @@ import io.oap.spark.table.{CachedFormats, ScanCachePolicy, TableSelector, Tables
 private[spark] final case class CachedFileScans(session: SparkSession) extends Rule[SparkPlan]
     with PredicateHelper {
 
-  override def apply(plan: SparkPlan): SparkPlan =
-    cached(plan, Some(Nil), PlacedStages.mayBeIn(plan))
+  override def apply(plan: SparkPlan): SparkPlan = new OfPlan(plan).cached(plan, Some(Nil))
 
-  /**
-   * Has the scans of a plan read through the cache.
-   *
-   * @param above conditions of the filters that all rows of the plan come to next; nothing where the
-   *     next filter counts the rows that it is asked for
-   * @param isPlaced whether tasks may be told where to run
-   */
-  private def cached(
-      plan: SparkPlan,
-      above: Option[Seq[Expression]],
-      isPlaced: Boolean): SparkPlan = plan match {
-    case scan: FileSourceScanExec =>
-      cachedFiles(scan, above, isPlaced).fold(plan)(instead(scan, _))
-    case batch: BatchScanExec =>
-      CachedOrcScan.of(batch.scan, session, conf).fold(plan)(scan =>
-        instead(batch, batch.copy(scan = scan)))
-    case FilterExec(condition, _) =>
-      val asked = Option.when(condition.deterministic)(
-        above.getOrElse(Nil) ++ splitConjunctivePredicates(condition))
-      plan.mapChildren(cached(_, asked, isPlaced))
-    // Spark puts one between a filter and a scan with metadata columns.
-    case ProjectExec(columns, _) if columns.forall(_.deterministic) =>
-      plan.mapChildren(cached(_, above, isPlaced))
-    case _ => plan.mapChildren(cached(_, Some(Nil), isPlaced))
+  /** The scans of one plan. */
+  private final class OfPlan(whole: SparkPlan) {
+
+    /** Whether tasks may be told where to run. */
+    private val isPlaced = PlacedStages.mayBeIn(whole)
+
+    /**
+     * Has the scans of a part of the plan read through the cache.
+     *
+     * @param above conditions of the filters that all rows of the part come to next; nothing where
+     *     the next filter counts the rows that it is asked for
+     */
+    def cached(plan: SparkPlan, above: Option[Seq[Expression]]): SparkPlan = plan match {
+      case scan: FileSourceScanExec =>
+        cachedFiles(scan, above).fold(plan)(instead(scan, _))
+      case batch: BatchScanExec =>
+        CachedOrcScan.of(batch.scan, session, conf, isPlaced).fold(plan)(scan =>
+          instead(batch, batch.copy(scan = scan)))
+      case FilterExec(condition, _) =>
+        val asked = Option.when(condition.deterministic)(
+          above.getOrElse(Nil) ++ splitConjunctivePredicates(condition))
+        plan.mapChildren(cached(_, asked))
+      // Spark puts one between a filter and a scan with metadata columns.
+      case ProjectExec(columns, _) if columns.forall(_.deterministic) =>
+        plan.mapChildren(cached(_, above))
+      case _ => plan.mapChildren(cached(_, Some(Nil)))
+    }
+
+    private def cachedFiles(
+        scan: FileSourceScanExec,
+        above: Option[Seq[Expression]]): Option[FileSourceScanExec] = {
+      val source = scan.logicalLink.toSeq.flatMap(_.collectLeaves()).collectFirst {
+        case relation: LogicalRelation => relation
+      }
+      for {
+        format <- served(scan.relation)
+        if scan.stream.isEmpty && !source.exists(_.isStreaming)
+        table = source.flatMap(_.catalogTable).map(withProperties(_, format))
+        options = scan.relation.options
+        choice = TableSelector.of(conf)
+        if choice.isCached(table, scan.relation.location.rootPaths, options)
+      } yield {
+        val columns = FileJoinKeys.columns(scan)
+        val filters = FiltersAbove.of(columns, above.getOrElse(Nil))
+        val asked = AskedAbove(filters, FileJoinKeys(columns, Nil), countsRows = above.isEmpty)
+        scan.copy(relation = withCache(scan, format, table, choice, asked))
+      }
+    }
+
+    private def withCache(
+        scan: FileSourceScanExec,
+        format: FileFormat,
+        table: Option[CatalogTable],
+        choice: TableSelector,
+        asked: AskedAbove): HadoopFsRelation = {
+      val context = session.sparkContext
+      val files = scan.relation
+      val paths = files.location.rootPaths
+      table.foreach(Cluster.of(context).removedFiles.tableIsRead)
+      TablesRead.isRead(table, files.location, isWhole = false)
+      val said =
+        ScanCachePolicy.of(context, table, paths, files.options, choice, isPlaced)(refreshed)
+      Cluster.of(context).followedTables.onFound(
+        session,
+        FollowedDeltaTable.of(session, format, files.location, table, said.pinned))
+      if (said.pinned.isDefined) Cluster.of(context).removedFiles.pinnedIsRead(session, paths)
+      val policy = said.copy(pinned = said.pinned.map(DeltaFormat.inFiles(_, format)))
+      val figures = new ReaderFigures
+      context.register(figures)
+      val name = table.fold(paths.mkString(", "))(_.identifier.unquotedString)
+      val schemes = CachedFormat.schemes(paths, context.hadoopConfiguration)
+      files.copy(
+        location =
+          new CachedFileIndex(files.location, placement(scan, format).filter(_ => isPlaced)),
+        fileFormat = CachedFormat.of(format, name, schemes, policy, figures, asked)
+      )(files.sparkSession)
+    }
   }
 
   private def instead(meant: SparkPlan, cached: SparkPlan): SparkPlan = {
     cached.copyTagsFrom(meant)
     cached
-  }
-
-  private def cachedFiles(
-      scan: FileSourceScanExec,
-      above: Option[Seq[Expression]],
-      isPlaced: Boolean): Option[FileSourceScanExec] = {
-    val source = scan.logicalLink.toSeq.flatMap(_.collectLeaves()).collectFirst {
-      case relation: LogicalRelation => relation
-    }
-    for {
-      format <- served(scan.relation)
-      if scan.stream.isEmpty && !source.exists(_.isStreaming)
-      table = source.flatMap(_.catalogTable).map(withProperties(_, format))
-      options = scan.relation.options
-      choice = TableSelector.of(conf)
-      if choice.isCached(table, scan.relation.location.rootPaths, options)
-    } yield {
-      val columns = FileJoinKeys.columns(scan)
-      val filters = FiltersAbove.of(columns, above.getOrElse(Nil))
-      val asked = AskedAbove(filters, FileJoinKeys(columns, Nil), countsRows = above.isEmpty)
-      scan.copy(relation = withCache(scan, format, table, choice, asked, isPlaced))
-    }
   }
 
   /** The format of a relation whose files may come from the cache. */
@@ -118,35 +148,6 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
   /** The table with the properties that its log says; a catalog may not know them. */
   private def withProperties(table: CatalogTable, format: FileFormat): CatalogTable =
     table.copy(properties = table.properties ++ DeltaFormat.properties(format))
-
-  private def withCache(
-      scan: FileSourceScanExec,
-      format: FileFormat,
-      table: Option[CatalogTable],
-      choice: TableSelector,
-      asked: AskedAbove,
-      isPlaced: Boolean): HadoopFsRelation = {
-    val context = session.sparkContext
-    val files = scan.relation
-    val paths = files.location.rootPaths
-    table.foreach(Cluster.of(context).removedFiles.tableIsRead)
-    TablesRead.isRead(table, files.location, isWhole = false)
-    val said =
-      ScanCachePolicy.of(context, table, paths, files.options, choice, isPlaced)(refreshed)
-    Cluster.of(context).followedTables.onFound(
-      session,
-      FollowedDeltaTable.of(session, format, files.location, table, said.pinned))
-    if (said.pinned.isDefined) Cluster.of(context).removedFiles.pinnedIsRead(session, paths)
-    val policy = said.copy(pinned = said.pinned.map(DeltaFormat.inFiles(_, format)))
-    val figures = new ReaderFigures
-    context.register(figures)
-    val name = table.fold(paths.mkString(", "))(_.identifier.unquotedString)
-    val schemes = CachedFormat.schemes(paths, context.hadoopConfiguration)
-    files.copy(
-      location = new CachedFileIndex(files.location, placement(scan, format).filter(_ => isPlaced)),
-      fileFormat = CachedFormat.of(format, name, schemes, policy, figures, asked)
-    )(files.sparkSession)
-  }
 
   private def placement(
       scan: FileSourceScanExec,

@@ -19,10 +19,11 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
 import io.oap.cache.{ColumnCache, ReadContext, WarmedChunks}
 import io.oap.cache.orc.OrcLayout
 import io.oap.cache.stats.CacheCounters
+import io.oap.common.FileIdentity
 import io.oap.spark.directory.Cluster
 import io.oap.spark.executor.ExecutorCache
 import io.oap.spark.read._
-import io.oap.spark.scan.{CachedParquetScan, CachedScan, PartitionPlan, ScanShares, TaskSize}
+import io.oap.spark.scan.{CachedParquetScan, CachedScan, FilePart, GroupPlaces, Place, ScanShares}
 import io.oap.spark.table._
 
 /**
@@ -79,28 +80,56 @@ private[spark] final class CachedOrcScan(
 
   override def toBatch: Batch = new CachedOrcBatch(orc, () => placed, () => readers)
 
-  /** The partitions where their chunks are, in a cluster. */
+  /**
+   * Spark's partitions, which know in a cluster where their chunks are. They stay as they are: above
+   * a scan may stand what counts on which rows a task has, and Spark plans it again for each action.
+   */
   private def placed: Array[InputPartition] = {
     val partitions = orc.toBatch.planInputPartitions()
     CachedParquetScan.placementRules(conf) match {
       case Some(rules) if policy.isPlaced && !session.sparkContext.isLocal =>
-        val files = partitions.toSeq.map(JoinedPartition.filesOf)
-        val bytes = files.flatMap(_.files).map(_.length + conf.filesOpenCostInBytes).sum
-        PartitionPlan.of(
+        val files = partitions.toIndexedSeq.map(JoinedPartition.filesOf)
+        val places = GroupPlaces.of(
           session.sparkContext,
-          conf,
-          orc.readDataSchema.fieldNames.toSeq,
           rules,
-          TaskSize.bytes(session, conf, bytes, readShare = 1, dropsRows = false)).of(files)
+          orc.readDataSchema.fieldNames.toSeq,
+          conf.caseSensitiveAnalysis,
+          files.view.map(_.files.toSeq.map(partOf)),
+          files(_).preferredLocations()
+        )
+        files.indices.map(i => at(places, places(i), files(i))).toArray[InputPartition]
       case _ => partitions
     }
   }
+
+  private def partOf(split: PartitionedFile): FilePart = FilePart(
+    FileIdentity.placementKey(split.toPath.toString, split.fileSize, split.modificationTime),
+    split.start,
+    split.length)
+
+  private def at(places: GroupPlaces, place: Place, files: FilePartition): PlacedPartition =
+    new PlacedPartition(
+      files.index,
+      files.files,
+      place.executor.orNull,
+      place.alternatives.toArray,
+      place.isGuest,
+      place.isCold,
+      () => places.locations(place).toSeq)
 }
 
 private[spark] object CachedOrcScan {
 
-  /** The scan that stands for one of ORC files, where the session wants these cached. */
-  def of(scan: Scan, session: SparkSession, conf: SQLConf): Option[CachedOrcScan] = scan match {
+  /**
+   * The scan that stands for one of ORC files, where the session wants these cached.
+   *
+   * @param isPlaced whether its tasks may be told where to run
+   */
+  def of(
+      scan: Scan,
+      session: SparkSession,
+      conf: SQLConf,
+      isPlaced: Boolean): Option[CachedOrcScan] = scan match {
     case orc: OrcScan if orc.pushedAggregate.isEmpty =>
       val paths = orc.fileIndex.rootPaths
       val options = orc.options.asScala.toMap
@@ -115,7 +144,7 @@ private[spark] object CachedOrcScan {
           paths,
           options,
           selector,
-          isPlaced = true)(identity)
+          isPlaced)(identity)
         if (policy.pinned.isDefined)
           Cluster.of(session.sparkContext).removedFiles.pinnedIsRead(session, paths)
         Some(new CachedOrcScan(orc, session, conf, policy))

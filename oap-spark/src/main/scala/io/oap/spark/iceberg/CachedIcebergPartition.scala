@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.{HasPartitionKey, InputPartition}
 
 import io.oap.spark.read.PlannedInput
+import io.oap.spark.scan.{GroupPlaces, Place}
 
 /**
  * A partition of Iceberg that is read through the cache, and where it is to run. What it reads and
@@ -53,24 +54,4 @@ private[iceberg] object CachedIcebergPartition {
     case cached: CachedIcebergPartition => cached.iceberg
     case other => other
   }
-}
-
-/**
- * Where a partition belongs.
- *
- * @param executor id of the executor; nothing where any is as good
- * @param alternatives ids of others that may run it
- * @param isGuest whether what it reads belongs elsewhere
- * @param isCold whether no pool holds anything of it
- * @param bearableWaitSeconds for how long that executor may be waited for
- */
-private[iceberg] final case class Place(
-    executor: Option[String],
-    alternatives: Seq[String],
-    isGuest: Boolean,
-    isCold: Boolean,
-    bearableWaitSeconds: Double)
-
-private[iceberg] object Place {
-  val Anywhere: Place = Place(None, Nil, isGuest = false, isCold = true, 0)
 }

@@ -11,11 +11,10 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.internal.connector.SupportsMetadata
 import org.apache.spark.sql.types.StructType
 
-import io.oap.spark.directory.Cluster
 import io.oap.spark.optimizer.JoinKeys
 import io.oap.spark.placement.PlacementRules
 import io.oap.spark.read.{JoinedConditions, JoinedPartition, ScanMetrics, WarmTasks}
-import io.oap.spark.scan.{CachedScan, RuntimeFilters, ScanShares}
+import io.oap.spark.scan.{CachedScan, GroupPlaces, RuntimeFilters, ScanShares}
 import io.oap.spark.table.{PinnedColumns, ScanCachePolicy}
 
 /**
@@ -148,19 +147,14 @@ private[iceberg] final class CachedIcebergScan(
       partitions: Array[InputPartition],
       planning: Long): Array[InputPartition] = {
     val groups = partitions.map(one => ServedFiles.splits(shape.taskGroup(one)))
-    val places = placement.map { rules =>
-      val cluster = Cluster.of(context)
-      new GroupPlaces(
-        cluster.directory,
-        cluster.load.expectedWaitSeconds,
-        cluster.tell,
-        cluster.directory.measured(rules),
+    val places = placement.map(
+      GroupPlaces.of(
+        context,
+        _,
         readSchema().fieldNames.toSeq.flatMap(inFiles).distinct,
         isCaseSensitive,
-        groups.toIndexedSeq,
-        partitions(_).preferredLocations()
-      )
-    }
+        groups.toIndexedSeq.view.map(_.map(ServedFiles.partOf)),
+        partitions(_).preferredLocations()))
     partitions.zip(groups).zipWithIndex.map {
       case ((one: InputPartition with HasPartitionKey, splits), index) if splits.nonEmpty =>
         new CachedIcebergPartition(one, places.orNull, index, planning)

@@ -5,6 +5,8 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.{ContentFile, FileFormat, FileScanTask, ScanTask, ScanTaskGroup}
 
+import io.oap.spark.scan.FilePart
+
 /** Which files of a partition are read through the cache. */
 private[iceberg] object ServedFiles {
 
@@ -28,6 +30,10 @@ private[iceberg] object ServedFiles {
   /** By which the Directory knows the file of a split. */
   def placementKey(split: FileScanTask): Long =
     IcebergFileSource.identity(split.file.location, split.file.fileSizeInBytes).placementKey
+
+  /** What a split reads of its data file. */
+  def partOf(split: FileScanTask): FilePart =
+    FilePart(placementKey(split), split.start, split.length)
 
   /** Data files with their lengths, by the Directory's keys. */
   def lengths(groups: Seq[ScanTaskGroup[ScanTask]]): IndexedSeqView[(Long, Long)] =

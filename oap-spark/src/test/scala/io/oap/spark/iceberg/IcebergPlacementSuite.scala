@@ -20,6 +20,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.oap.spark.directory.{Directory, DirectoryReports}
 import io.oap.spark.executor.{ExecutorRequest, ReportAnew}
 import io.oap.spark.placement.PlacementRules
+import io.oap.spark.scan.{GroupPlaces, Place}
 
 /** Partitions of Iceberg run where what they read is held, and stay as Iceberg made them. */
 class IcebergPlacementSuite extends AnyFunSuite with DirectoryReports {
@@ -61,7 +62,7 @@ class IcebergPlacementSuite extends AnyFunSuite with DirectoryReports {
     PlacementRules(),
     Seq("a"),
     true,
-    groups.toIndexedSeq,
+    groups.toIndexedSeq.view.map(_.map(ServedFiles.partOf)),
     _ => Array.empty
   )
 

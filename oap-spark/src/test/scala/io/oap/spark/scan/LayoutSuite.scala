@@ -38,6 +38,7 @@ class LayoutSuite extends CacheSuite {
     // So many files that each executor surely gets some, whatever their names.
     spark.range(0, 4000, 1, 64).write.parquet(path("numbers"))
     spark.range(0, 4000, 1, 8).selectExpr("id", "2 * id AS twice").write.parquet(path("columns"))
+    spark.range(0, 4000, 1, 64).write.orc(path("orc"))
     spark.stop()
     spark = newApplication(settings + ("spark.master" -> "local-cluster[0,1,1024]"))
     val directory = Cluster.of(spark.sparkContext).directory
@@ -179,5 +180,23 @@ class LayoutSuite extends CacheSuite {
     val objects = planned(CatalystSerde.deserialize[Row](merging.queryExecution.analyzed)(
       ExpressionEncoder(merging.schema)))
     assert(partitions(objects).length === own)
+  }
+
+  test("scans of ORC files keep Spark's partitions, which have places where they may") {
+    withConf("spark.sql.sources.useV1SourceList" -> "parquet") {
+      def orc = spark.read.schema("id LONG").orc(path("orc")).where("id > 7")
+      def plan = orc.queryExecution.analyzed
+      val own = alone(partitions(planned(plan)))
+      val placed = partitions(planned(inPandas(plan, Special())))
+      assert(files(placed) === files(own))
+      assert(placed.forall(one => Executors.contains(one.asInstanceOf[PlacedPartition].executor)))
+      assert(placed.forall(_.preferredLocations().exists(_.startsWith("executor_"))))
+      assert(orc.rdd.getNumPartitions === own.length)
+      for ((kind, special) <- kinds) {
+        val apart = partitions(planned(inPandas(plan, special)))
+        assert(files(apart) === files(own), kind)
+        assert(apart.flatMap(_.preferredLocations()) === Nil, kind)
+      }
+    }
   }
 }

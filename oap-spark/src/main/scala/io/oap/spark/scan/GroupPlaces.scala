@@ -1,34 +1,35 @@
-package io.oap.spark.iceberg
+package io.oap.spark.scan
 
-import scala.collection.mutable
+import scala.collection.{mutable, IndexedSeqView}
 import scala.util.control.NonFatal
 
-import org.apache.iceberg.FileScanTask
+import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging
 
-import io.oap.spark.directory.{Directory, DirectoryScan}
+import io.oap.spark.directory.{Cluster, Directory, DirectoryScan}
 import io.oap.spark.executor.{ExecutorRequest, ReportAnew}
 import io.oap.spark.placement.{Holding, Placement, PlacementRules, PlacementUnit}
 
 /**
- * Where the partitions of a scan are to run, found out when the first of them is about to: a plan
- * that is only shown settles nothing. Each is placed as one, with all its splits.
+ * Where the partitions of a scan that keeps them as they are should run, found out when the first of
+ * them is asked about: a plan that is only shown settles nothing. Each is placed as one, with all it
+ * reads.
  *
  * @param waitSeconds how much longer than on the executor that is free first a task is expected to
  *     wait on the one of this id
  * @param tell sends a request to the executor of this id; must not block
  * @param columns top-level columns the scan reads, by all names that files may have for them
- * @param groups the splits of each partition that are read through the cache
- * @param hosts of each partition, where Iceberg knows any
+ * @param groups what each partition reads through the cache
+ * @param hosts of each partition, where any are known
  */
-private[iceberg] final class GroupPlaces(
+private[spark] final class GroupPlaces(
     directory: Directory,
     waitSeconds: String => Double,
     tell: (String, ExecutorRequest[_]) => Unit,
     rules: PlacementRules,
     columns: => Seq[String],
     isCaseSensitive: Boolean,
-    groups: IndexedSeq[Seq[FileScanTask]],
+    groups: IndexedSeqView[Seq[FilePart]],
     hosts: Int => Array[String])
     extends Logging {
 
@@ -37,7 +38,7 @@ private[iceberg] final class GroupPlaces(
     catch {
       case NonFatal(e) =>
         logDebug("The partitions of a scan have no place", e)
-        groups.map(_ => Place.Anywhere)
+        IndexedSeq.fill(groups.size)(Place.Anywhere)
     }
 
   private var hostOf = Map.empty[String, String]
@@ -75,16 +76,16 @@ private[iceberg] final class GroupPlaces(
 
   private def piece(
       scan: DirectoryScan,
-      splits: Seq[FileScanTask],
+      parts: Seq[FilePart],
       hosts: Array[String]): PlacementUnit = {
     var wanted = 0L
     val held = mutable.SortedMap.empty[Int, Holding]
-    splits.foreach { split =>
-      scan.rowGroups(ServedFiles.placementKey(split)) match {
+    parts.foreach { part =>
+      scan.rowGroups(part.file) match {
         case Some(groups) =>
           for (group <- groups) {
             val middle = group.start + (group.end - group.start) / 2
-            if (split.start <= middle && middle < split.start + split.length) {
+            if (part.start <= middle && middle < part.start + part.length) {
               wanted += group.wantedBytes
               group.holdings.foreach { one =>
                 val sum = held.getOrElse(one.executor, Holding(one.executor, 0, 0))
@@ -95,12 +96,61 @@ private[iceberg] final class GroupPlaces(
               }
             }
           }
-        case None => wanted += split.length
+        case None => wanted += part.length
       }
     }
-    val file = splits.headOption.fold(0L)(ServedFiles.placementKey)
-    val position = splits.headOption.fold(0L)(_.start)
+    val file = parts.headOption.fold(0L)(_.file)
+    val position = parts.headOption.fold(0L)(_.start)
     PlacementUnit(file, position, wanted, held.values.toArray, scan.home(file, position), hosts)
   }
+}
 
+private[spark] object GroupPlaces {
+
+  /** Places on the executors of an application, as the constructor takes the rest. */
+  def of(
+      context: SparkContext,
+      rules: PlacementRules,
+      columns: => Seq[String],
+      isCaseSensitive: Boolean,
+      groups: IndexedSeqView[Seq[FilePart]],
+      hosts: Int => Array[String]): GroupPlaces = {
+    val cluster = Cluster.of(context)
+    new GroupPlaces(
+      cluster.directory,
+      cluster.load.expectedWaitSeconds,
+      cluster.tell,
+      cluster.directory.measured(rules),
+      columns,
+      isCaseSensitive,
+      groups,
+      hosts)
+  }
+}
+
+/**
+ * A part of a file.
+ *
+ * @param file its `FileIdentity.placementKey`
+ */
+private[spark] final case class FilePart(file: Long, start: Long, length: Long)
+
+/**
+ * Where a partition belongs.
+ *
+ * @param executor id of the executor; nothing where any is as good
+ * @param alternatives ids of others that may run it
+ * @param isGuest whether what it reads belongs elsewhere
+ * @param isCold whether no pool holds anything of it
+ * @param bearableWaitSeconds for how long that executor may be waited for
+ */
+private[spark] final case class Place(
+    executor: Option[String],
+    alternatives: Seq[String],
+    isGuest: Boolean,
+    isCold: Boolean,
+    bearableWaitSeconds: Double)
+
+private[spark] object Place {
+  val Anywhere: Place = Place(None, Nil, isGuest = false, isCold = true, 0)
 }
