@@ -16,8 +16,10 @@ import io.oap.spark.table.PinnedColumns
  *
  * @param id names it among the states of the table
  * @param order grows from each current state to the next
+ * @param made when the table was made that has the state, where the order begins anew with a table at
+ *     the same place
  */
-private[spark] final case class TableState(id: Long, order: Long)
+private[spark] final case class TableState(id: Long, order: Long, made: Long = 0)
 
 /**
  * What became of the data files of a table from one state to a later one.
@@ -92,7 +94,7 @@ private[spark] final class FollowedTables(leave: LeaveFirst => Unit) extends Log
     last.asMap.compute(
       table.key,
       (_, before) =>
-        if (before != null && before.order >= now.order) before
+        if (before != null && before.order >= now.order && before.made >= now.made) before
         else {
           if (before != null && before.id != now.id)
             worker.execute(() => tryFollow(session, table, before))

@@ -51,6 +51,11 @@ private[spark] object DeltaFormat extends Logging {
   def version(format: FileFormat, files: FileIndex): Option[Long] =
     asked(format)(Option.empty[Long])(Some(call(files, "version").asInstanceOf[Long]))
 
+  /** When a table was made or replaced, in milliseconds; 0 where its log does not say. */
+  def madeAt(format: FileFormat): Long =
+    asked(format)(0L)(
+      call(call(format, "metadata"), "createdTime").asInstanceOf[Option[Long]].getOrElse(0L))
+
   private def call(on: AnyRef, method: String): AnyRef = on.getClass.getMethod(method).invoke(on)
 
   private def asked[A](format: FileFormat)(otherwise: A)(ask: => A): A =

@@ -20,13 +20,15 @@ import io.oap.spark.table.PinnedColumns
 /**
  * A table of Delta, whose states are the versions of its log. They only grow, and files that left
  * between two former versions have left the current one: a query that travels in time says nothing
- * wrong. The log's commits are read as Delta's protocol describes them, one object of JSON a line.
+ * wrong. Only a table that is made anew at the same path begins at version 0 again. The log's commits are read as Delta's protocol describes them, one object of JSON a line.
  *
  * @param root the table's folder, fully qualified
+ * @param made when the table was made, or replaced as a whole, before that version
  */
 private[filescan] final class FollowedDeltaTable(
     root: Path,
     version: Long,
+    made: Long,
     override val name: Option[String],
     override val pinned: Option[PinnedColumns],
     conf: => Configuration)
@@ -35,7 +37,7 @@ private[filescan] final class FollowedDeltaTable(
 
   override def key: String = root.toString
 
-  override def state: TableState = TableState(version, version)
+  override def state: TableState = TableState(version, version, made)
 
   /** Nothing where there are too many steps or a commit is not in the log, as when it was cleaned. */
   override def changesSince(former: TableState): FileChanges = {
@@ -88,7 +90,13 @@ private[filescan] object FollowedDeltaTable {
     for (version <- DeltaFormat.version(format, files); root <- files.rootPaths.headOption) yield {
       val name = table.fold(s"delta.${quoteIdentifier(root.toString)}")(_.identifier.quotedString)
       def conf = session.asInstanceOf[classic.SparkSession].sessionState.newHadoopConf()
-      new FollowedDeltaTable(root, version, Some(name), pinned, conf)
+      new FollowedDeltaTable(
+        root,
+        version,
+        DeltaFormat.madeAt(format),
+        Some(name),
+        pinned,
+        conf)
     }
 
   private val Nothing = FileChanges(Set.empty, Set.empty)

@@ -1,8 +1,11 @@
 package io.oap.spark.filescan
 
+import java.util.concurrent.LinkedBlockingQueue
+import java.util.concurrent.TimeUnit.SECONDS
+
 import org.apache.spark.sql.functions.input_file_name
 
-import io.oap.spark.directory.{FileChanges, FollowedTable, TableState}
+import io.oap.spark.directory.{FileChanges, FollowedTable, FollowedTables, TableState}
 import io.oap.spark.table.PinnedColumns
 
 /** Which files tables of Delta have no more, and which they had not, from version to version. */
@@ -49,7 +52,7 @@ class DeltaFollowSuite extends DeltaScanSuite {
     assert(last >= 8)
     for (version <- 1L to last) {
       val former = s"SELECT * FROM $t VERSION AS OF $version"
-      assert(found(former).state === TableState(version, version))
+      assert(found(former).state === TableState(version, version, now.state.made))
       val FileChanges(gone, added) = now.changesSince(TableState(version, version))
       assert((filesOf(former) -- filesOf(s"SELECT * FROM $t")).subsetOf(gone), version)
       assert(gone.intersect(filesOf(s"SELECT * FROM $t")) === Set(), version)
@@ -68,5 +71,44 @@ class DeltaFollowSuite extends DeltaScanSuite {
     assert(now.changesSince(TableState(-1000, -1000)) === FileChanges(Set(), Set()))
     java.nio.file.Files.delete(folder.resolve("cleaned/_delta_log/00000000000000000002.json"))
     assert(now.changesSince(TableState(1, 1)) === FileChanges(Set(), Set()))
+  }
+
+  test("a table that is replaced, and one that is dropped and made anew at its path") {
+    val left = new LinkedBlockingQueue[Seq[String]]
+    val followed = new FollowedTables(request => left.put(request.paths.toSeq))
+    def look(what: String = "made"): FollowedTable = {
+      val now = found(s"SELECT * FROM $what")
+      followed.onFound(spark, Some(now))
+      now
+    }
+    def assertLeft(files: Set[String]): Unit = {
+      assert(files.nonEmpty)
+      assert(Option(left.poll(20, SECONDS)).map(_.toSet) === Some(files))
+    }
+    def change(command: String): Unit = {
+      val before = filesOf("SELECT * FROM made")
+      sql(command)
+      look()
+      assertLeft(before)
+    }
+    def make(): Unit = {
+      sql("CREATE TABLE made (id BIGINT) USING delta")
+      for (id <- 1 to 4) sql(s"INSERT INTO made VALUES ($id)")
+    }
+    make()
+    val first = look()
+    change("DELETE FROM made")
+    sql("INSERT INTO made VALUES (5)")
+    look()
+    change("CREATE OR REPLACE TABLE made USING delta AS SELECT 6L AS id")
+    look("made VERSION AS OF 2")
+    change("DELETE FROM made")
+    sql("DROP TABLE made")
+    make()
+    val second = look()
+    assert(second.key === first.key)
+    change("DELETE FROM made")
+    sql("DROP TABLE made")
+    assert(left.isEmpty)
   }
 }
