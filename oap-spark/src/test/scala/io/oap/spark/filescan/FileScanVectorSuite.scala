@@ -44,6 +44,13 @@ class FileScanVectorSuite extends FileScanSuite {
   test("files that a task has open twice") {
     assertReadInTurns(read.select("id", "s", "d18", "day", "file"))
     assertReadInTurns(read.where("step <> 2 AND s > 's2'").select("id", "s", "d18", "file"))
+    FlatTypes.rows(spark, 0, 18000).write.option("path", watched("turns"))
+      .options(rowGroupsOf(5000)).bucketBy(2, "tiny").saveAsTable("turns")
+    withConf("spark.sql.sources.bucketing.autoBucketedScan.enabled" -> "false") {
+      def bucketed = spark.table("turns").select("id", "s", "d18", "tiny")
+      assert(cachedFileScans(executed(bucketed)).head.bucketedScan)
+      assertReadInTurns(bucketed)
+    }
   }
 
   test("conditions before which something counts rows drop none") {
