@@ -1,6 +1,7 @@
 package io.oap.cache.stats;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Files;
@@ -10,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /** The figures, what counts them, and the files made from them. */
@@ -31,6 +33,18 @@ class FigureTest {
       assertTrue(metrics.contains("| `" + figure.column() + "` |"), figure.name());
       assertTrue(dashboard.contains(figure.prometheus() + "{"), figure.name());
     }
+  }
+
+  /** Each application has an executor 1. */
+  @Test
+  void dashboard_ofExecutors_keepsApplicationsApart() {
+    String dashboard = FigurePages.files().get("conf/oap-grafana.json");
+    assertTrue(dashboard.contains("sum by (application_id, executor_id) "));
+    assertFalse(dashboard.contains("by (executor_id)"));
+    assertEquals(
+        Figure.values().length + 2,
+        dashboard.split(Pattern.quote("{{application_id}} {{executor_id}}"), -1).length - 1);
+    assertFalse(dashboard.contains("\"{{executor_id}}"));
   }
 
   @Test

@@ -24,6 +24,11 @@ final class GrafanaPage {
       object("type", "prometheus", "uid", "${source}");
   private static final String OF_APPLICATION = "application_name=~\"$application\"";
   private static final String OF_EXECUTOR = OF_APPLICATION + ",executor_id=~\"$executor\"";
+
+  /** Executors of two applications have the same ids. */
+  private static final String SUM_OF_EXECUTOR = "sum by (application_id, executor_id) ";
+
+  private static final String EXECUTOR = "{{application_id}} {{executor_id}}";
   private static final int WIDTH = 24;
 
   private final List<Object> panels = new ArrayList<>();
@@ -147,14 +152,16 @@ final class GrafanaPage {
         "Hit ratio by executor",
         "Column chunks found in the pool, of all that were asked for",
         "percentunit",
-        object("{{executor_id}}", hitRatio("sum by (executor_id) ", OF_EXECUTOR)));
+        object(EXECUTOR, hitRatio(SUM_OF_EXECUTOR, OF_EXECUTOR)));
     addPlot(
         "Pool used by executor",
         "Bytes that belong to column chunks",
         "bytes",
         object(
-            "{{executor_id}}", USED_BYTES.prometheus() + "{" + OF_EXECUTOR + "}",
-            "largest capacity", "max(" + CAPACITY_BYTES.prometheus() + "{" + OF_EXECUTOR + "})"));
+            EXECUTOR,
+            USED_BYTES.prometheus() + "{" + OF_EXECUTOR + "}",
+            "largest capacity",
+            "max(" + CAPACITY_BYTES.prometheus() + "{" + OF_EXECUTOR + "})"));
   }
 
   private void addAllFigures() {
@@ -165,7 +172,7 @@ final class GrafanaPage {
           name.substring(0, 1).toUpperCase(Locale.ROOT) + name.substring(1),
           figure.meaning,
           unit(figure),
-          object("{{executor_id}}", values(figure, "sum by (executor_id) ", OF_EXECUTOR)));
+          object(EXECUTOR, values(figure, SUM_OF_EXECUTOR, OF_EXECUTOR)));
     }
   }
 
