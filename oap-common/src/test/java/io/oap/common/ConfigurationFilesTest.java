@@ -60,6 +60,17 @@ class ConfigurationFilesTest {
     }
   }
 
+  /** Without the option, the file would stand in the place of the user's own defaults. */
+  @ParameterizedTest
+  @MethodSource("readyMade")
+  void readyMade_always_saysHowItGoesWithOtherSettings(Path file) throws IOException {
+    String head = Files.readString(file).split("\n\n", 2)[0].replaceAll("\\s+", " ");
+    String command = "--load-spark-defaults --properties-file " + file.toString().substring(3);
+    assertTrue(head.contains(command), () -> file + " has no " + command);
+    String text = Files.readString(file);
+    assertTrue(text.contains("# With other extensions, name all of them"), file::toString);
+  }
+
   private static Map<String, String> settings(Path file) throws IOException {
     Map<String, String> settings = new LinkedHashMap<>();
     for (String line : Files.readAllLines(file)) {
