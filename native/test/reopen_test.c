@@ -280,18 +280,6 @@ static void old_ones_go(void) {
   pool_close(second);
 }
 
-/* Where an old one leaves no room for a pool, it goes. */
-static void old_ones_make_room(void) {
-  oap_options options = home_options(UINT64_C(1) << 46);
-  oap_pool *pool;
-  home_clear();
-  oap_options small = home_options(CAPACITY);
-  leave(&small, 3);
-  int error = oap_pool_open(&options, &pool);
-  CHECK(error == -ENOSPC || error == -EFBIG || error == -ENOMEM);
-  CHECK(home_count(".meta") == (error == -ENOSPC ? 0 : 1));
-}
-
 /* More slots than the file has room for at first. */
 static void many_slots(void) {
   enum { MANY = 40000 };
@@ -342,7 +330,6 @@ int main(int argc, char **argv) {
   damaged_files_are_left_alone();
   rights_are_checked();
   old_ones_go();
-  old_ones_make_room();
   many_slots();
   several_paths();
   return 0;

@@ -271,7 +271,7 @@ int oap_home_open(oap_home *home, const oap_options *options, const oap_home_sha
                    .all = &all,
                    .shape = shape,
                    .keep_seconds = options->keep_seconds};
-  int error = oap_directories_open(options, &all);
+  int error = oap_directories_open(options, true, &all);
   if (error != 0) {
     return error;
   }
@@ -301,7 +301,7 @@ int oap_home_open(oap_home *home, const oap_options *options, const oap_home_sha
 uint32_t oap_home_remove_unused(const oap_options *options) {
   oap_directories all;
   search unwanted = {.options = options, .all = &all};
-  if (oap_directories_open(options, &all) != 0) {
+  if (oap_directories_open(options, false, &all) != 0) { /* there are none */
     return 0;
   }
   search_all(&unwanted);
@@ -334,7 +334,7 @@ void oap_home_close(oap_home *home, const oap_options *failed) {
     return;
   }
   close_data(home);
-  if (failed != NULL && home->is_new && oap_directories_open(failed, &all) == 0) {
+  if (failed != NULL && home->is_new && oap_directories_open(failed, false, &all) == 0) {
     const char *name = strrchr(home->origin.home, '/') + 1;
     oap_home_remove(&all, name);
     oap_directories_close(&all);

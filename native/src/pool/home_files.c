@@ -23,14 +23,14 @@ static bool is_ours(const struct stat *status) {
   return status->st_uid == geteuid() && (status->st_mode & 077) == 0;
 }
 
-static int open_directory(const char *path, bool is_made) {
+static int open_directory(const char *path, bool make) {
   char name[32];
   snprintf(name, sizeof(name), "oap-%u", (unsigned)geteuid());
   int parent = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (parent < 0) {
     return -errno;
   }
-  int fd = is_made && mkdirat(parent, name, 0700) != 0 && errno != EEXIST
+  int fd = make && mkdirat(parent, name, 0700) != 0 && errno != EEXIST
                ? -1
                : openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   int error = fd < 0 ? errno : 0;
@@ -48,10 +48,10 @@ static int open_directory(const char *path, bool is_made) {
   return error == ELOOP ? -EPERM : error != 0 ? -error : fd;
 }
 
-int oap_directories_open(const oap_options *options, oap_directories *all) {
+int oap_directories_open(const oap_options *options, bool make, oap_directories *all) {
   all->count = 0;
   for (uint32_t i = 0; i < options->path_count; i++) {
-    int fd = open_directory(options->paths[i], true);
+    int fd = open_directory(options->paths[i], make);
     if (fd < 0) {
       oap_directories_close(all);
       return fd;

@@ -14,9 +14,9 @@ typedef struct oap_directories {
   uint32_t count;
 } oap_directories;
 
-/* Opens them, and makes those that are missing. 0 or -errno; EPERM: one is not this user's alone.
- */
-int oap_directories_open(const oap_options *options, oap_directories *all);
+/* Opens them, and makes those that are missing if it is to. 0 or -errno; EPERM: one is not this
+ * user's alone; ENOENT: one is missing. */
+int oap_directories_open(const oap_options *options, bool make, oap_directories *all);
 void oap_directories_close(const oap_directories *all);
 
 /* Opens a file with that ending, or with O_CREAT | O_EXCL makes it; or -errno: it is not there, or

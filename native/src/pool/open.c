@@ -221,7 +221,8 @@ int oap_pool_open(const oap_options *options, oap_pool **out) {
     return -ENOMEM;
   }
   int error = open_parts(options, arenas, shards, part, OAP_MOST_GROWTH, policy, out);
-  if (error == -ENOSPC && options->reopen && oap_home_remove_unused(options) > 0) {
+  bool is_in_directories = options->medium == OAP_FILE || options->medium == OAP_FSDAX;
+  if (error == -ENOSPC && is_in_directories && oap_home_remove_unused(options) > 0) {
     error = open_parts(options, arenas, shards, part, OAP_MOST_GROWTH, policy, out);
   }
   if (error == -ENOMEM || error == -EFBIG) { /* limits of addresses or of file sizes */

@@ -98,8 +98,9 @@ public final class ColumnCache implements AutoCloseable {
       if (options.keepSeconds() == 0) {
         throw e;
       }
+      ColumnPool pool = ColumnPool.open(options.withReopening(0));
       LOG.warn("{}. The pool is opened without spark.oap.pool.reopen.", e.getMessage());
-      return ColumnPool.open(options.withReopening(0));
+      return pool;
     }
   }
 

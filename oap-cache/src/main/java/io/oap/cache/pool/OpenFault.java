@@ -8,7 +8,9 @@ final class OpenFault {
   static String text(PoolOptions options, int error) {
     String advice =
         switch (error) {
-          case Errno.ENOSPC -> "there is no room for it; choose a smaller size or another path";
+          case Errno.ENOSPC ->
+              "there is no room for it; choose a smaller size or another path. Pools that other"
+                  + " executors have, or that another user has left, lie in oap-<user id> there";
           case Errno.ENOMEM ->
               options.medium() == Medium.NODE
                   ? "a node has not that much memory free; choose a smaller size or more nodes"

@@ -140,6 +140,14 @@ class PoolFaultSuite extends AnyFunSuite with BeforeAndAfterAll {
     assertOff(here(Seq("spark.oap.pool.path" -> nowhere.toString)))(nowhere.toString)
   }
 
+  test("a path that does not exist, of a pool that is to be reopened: one thing is said") {
+    val nowhere = folder.resolve("nowhere")
+    val lines =
+      here(Seq("spark.oap.pool.path" -> nowhere.toString, "spark.oap.pool.reopen" -> "true"))
+    assertOff(lines)(nowhere.toString)
+    assert(!lines.exists(_.contains("opened without")), lines.mkString("\n"))
+  }
+
   test("pool path that is a file") {
     val file = Files.createFile(folder.resolve("file"))
     assertOff(here(Seq("spark.oap.pool.path" -> file.toString)))(file.toString)
