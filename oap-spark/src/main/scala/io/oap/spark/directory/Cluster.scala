@@ -18,7 +18,7 @@ import io.oap.common.OapConfig
 import io.oap.spark.executor._
 import io.oap.spark.internals.{PerSparkContext, SparkInternals}
 import io.oap.spark.rpc.{OtherVersionException, ServiceNames, SparkRpc, Wire}
-import io.oap.spark.status.{CacheStatus, ExecutorReport, ExecutorSampled}
+import io.oap.spark.status.{CacheStatus, ExecutorReport, LoggedSamples}
 
 /**
  * What the driver knows of an application's executors: which there are, what they hold, are and
@@ -27,8 +27,12 @@ import io.oap.spark.status.{CacheStatus, ExecutorReport, ExecutorSampled}
  * theirs. There is one for each application. Thread-safe.
  *
  * @param status figures of the executors
+ * @param logged those of them that become events
  */
-private[spark] final class Cluster private (val status: CacheStatus, conf: SparkConf)
+private[spark] final class Cluster private (
+    val status: CacheStatus,
+    logged: LoggedSamples,
+    conf: SparkConf)
     extends Logging {
   import Cluster._
 
@@ -89,7 +93,7 @@ private[spark] final class Cluster private (val status: CacheStatus, conf: Spark
       (message, sender) => {
         if (!context.isLocal) members.check()
         val report = known(Wire.decode[Report](message))
-        Wire.encode(accept(report, Option(sender), SparkInternals.post(context, _)))
+        Wire.encode(accept(report, Option(sender)))
       }
     )
   }
@@ -143,10 +147,7 @@ private[spark] final class Cluster private (val status: CacheStatus, conf: Spark
     }
 
   /** @throws IllegalStateException when it is not known yet that there is such an executor */
-  private def accept(
-      report: Report,
-      sender: Option[SparkRpc.Peer],
-      post: ExecutorSampled => Unit): ReportReply = {
+  private def accept(report: Report, sender: Option[SparkRpc.Peer]): ReportReply = {
     // First, so that one that is lost meanwhile does not stay.
     val isNew = sender.exists(peers.put(report.executor, _).isEmpty)
     if (!directory.isLive(report.executor)) {
@@ -157,7 +158,7 @@ private[spark] final class Cluster private (val status: CacheStatus, conf: Spark
       capacities.remove(report.executor).foreach(bytes => tell(report.executor, Resize(bytes)))
     }
     report.figures.foreach { figures =>
-      post(status.accept(figures))
+      logged.add(status.accept(figures))
       earned.foreach(_.reported(report.executor, figures.figures))
     }
     val reply = ReportReply(report.residency.map(directory.accept), status.pauseMillis)
@@ -263,6 +264,7 @@ private[spark] final class Cluster private (val status: CacheStatus, conf: Spark
     else directory.executorLost(id)
     load.executorLost(id)
     status.executorRemoved(id)
+    logged.executorRemoved(id)
     peers.remove(id)
     capacities.remove(id)
     refused.remove(id)
@@ -270,6 +272,9 @@ private[spark] final class Cluster private (val status: CacheStatus, conf: Spark
   }
 
   private final class Events extends SparkListener {
+    override def onApplicationEnd(event: SparkListenerApplicationEnd): Unit =
+      logged.applicationEnded()
+
     override def onExecutorAdded(event: SparkListenerExecutorAdded): Unit =
       joined(SparkInternals.executor(event))
 
@@ -331,7 +336,8 @@ private[spark] object Cluster {
   def of(context: SparkContext): Cluster = all.of(context)
 
   private def begin(context: SparkContext): Cluster = {
-    val cluster = new Cluster(CacheStatus.of(context), context.getConf)
+    val logged = new LoggedSamples(SparkInternals.post(context, _))
+    val cluster = new Cluster(CacheStatus.of(context), logged, context.getConf)
     cluster.start(context)
     cluster
   }

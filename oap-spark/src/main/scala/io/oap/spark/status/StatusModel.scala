@@ -52,7 +52,18 @@ private final class StatusModel {
       live.put(id, new ExecutorStatus(true, atMillis, report))
       samples.add(totals)
     }
+    // What it told last may come after the event that it has gone.
+    Option(gone.get(id)).foreach { before =>
+      totals = new Sample(
+        totals.atMillis,
+        totals.executors,
+        totals.figures.minus(counters(before.report)).plus(counters(report)))
+      gone.put(id, new ExecutorStatus(false, atMillis, report))
+    }
   }
+
+  private def counters(report: ExecutorReport): Figures =
+    report.figures.minus(report.figures.gauges)
 
   def scanEnded(scan: ScanReport): Unit = {
     scans.addLast(scan)

@@ -72,7 +72,17 @@ class StatusModelSuite extends AnyFunSuite {
             model.executorSampled(step, now)
             live += id -> Some(now)
             last += id -> now
-          case _ => model.executorSampled(step, report(id, Figures.NONE, null))
+          case _ =>
+            // What it told last may come after the event that it has gone.
+            val before = last(id)
+            val late = report(
+              id,
+              readers(random, before.readers),
+              Option(before.pool)
+                .map(was => pool(random, was.figures.get(Figure.EVICTIONS) + random.nextInt(5)))
+                .orNull)
+            model.executorSampled(step, late)
+            last += id -> late
         }
         val snapshot = model.snapshot()
         val executors = snapshot.executors.asScala
