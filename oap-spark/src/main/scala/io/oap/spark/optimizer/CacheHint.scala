@@ -75,9 +75,10 @@ private[spark] object CacheHint extends Logging {
   private def marked(plan: LogicalPlan, word: String): LogicalPlan = plan match {
     case hinted: HintedRelation => hinted
     case relation: UnresolvedRelation => HintedRelation(relation, word)
-    case relation @ LogicalRelation(files: HadoopFsRelation, _, _, _, _)
-        if !files.options.keys.exists(_.equalsIgnoreCase(TableSelector.Key)) =>
-      val options = files.options + (TableSelector.Key -> word)
+    case relation @ LogicalRelation(files: HadoopFsRelation, _, table, _, _)
+        if TableSelector.ofReader(table, files.options).isEmpty =>
+      val others = files.options.filterNot(_._1.equalsIgnoreCase(TableSelector.Key))
+      val options = others + (TableSelector.Key -> word)
       relation.copy(relation = files.copy(options = options)(files.sparkSession))
     case relation: DataSourceV2Relation if !relation.options.containsKey(TableSelector.Key) =>
       val options = relation.options.asScala.toMap + (TableSelector.Key -> word)

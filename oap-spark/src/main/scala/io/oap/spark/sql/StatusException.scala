@@ -91,7 +91,7 @@ private object StatusException {
     "OAP_PINNED_BY_PROPERTY",
     "55000",
     "The property <key> of the table <table> says that it is pinned: change that first, with " +
-      "ALTER TABLE <table> UNSET TBLPROPERTIES ('<key>').",
+      "ALTER TABLE <table> SET TBLPROPERTIES ('<key>' = 'on').",
     "table" -> table,
     "key" -> TableSelector.Key
   )

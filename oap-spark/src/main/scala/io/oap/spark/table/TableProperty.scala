@@ -5,7 +5,10 @@ import java.util.concurrent.ConcurrentHashMap
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 
-/** What tables say of themselves. */
+/**
+ * What tables say of themselves: by a property, or by an option that they were created with, which
+ * Spark adds to those of each reader. A property counts more, since it can be changed.
+ */
 private[spark] object TableProperty extends Logging {
 
   /** What was warned about. */
@@ -20,11 +23,17 @@ private[spark] object TableProperty extends Logging {
    */
   def of[A](table: CatalogTable, key: String, allowed: String)(parse: String => Option[A])
       : Option[A] =
-    table.properties.get(key).flatMap { text =>
+    table.properties.get(key).orElse(createdWith(table, key)).flatMap { text =>
       val value = parse(text)
       if (value.isEmpty && warned.add(s"$key ${table.identifier} $text")) {
         logWarning(s"The property $key of ${table.identifier} is $allowed; '$text' is ignored.")
       }
       value
+    }
+
+  /** An option of the table itself, in letters of any case. */
+  def createdWith(table: CatalogTable, key: String): Option[String] =
+    table.storage.properties.collectFirst {
+      case (name, text) if name.equalsIgnoreCase(key) => text
     }
 }

@@ -18,7 +18,8 @@ import io.oap.common.OapConfig
  *   1. the option `oap.cache` of the reader: on, off or pinned
  *   1. `spark.oap.cache.tables.exclude`
  *   1. `spark.oap.cache.tables.include`
- *   1. the property `oap.cache` of the table: on, off or pinned
+ *   1. the property `oap.cache` of the table, or its option where it was created with one: on, off
+ *      or pinned
  *
  * Else a table is cached unless the session includes others.
  *
@@ -40,7 +41,7 @@ private[spark] final class TableSelector(excluded: Seq[TablePattern], included: 
       paths: Seq[Path],
       options: Map[String, String]): Boolean = {
     lazy val names = table.toSeq.flatMap(TableSelector.names)
-    option(options).map(_ != TableSelector.Off)
+    option(table, options).map(_ != TableSelector.Off)
       .orElse(if (excluded.exists(_.matchesAny(names, paths))) Some(false) else None)
       .orElse(if (included.exists(_.matchesAll(names, paths))) Some(true) else None)
       .orElse(table.flatMap(TableSelector.property).map(_ != TableSelector.Off))
@@ -49,12 +50,12 @@ private[spark] final class TableSelector(excluded: Seq[TablePattern], included: 
 
   /** Whether the chunks of a scan stay in the pools, by its option or else by its table. */
   def isPinned(table: Option[CatalogTable], options: Map[String, String]): Boolean =
-    option(options).fold(table.exists(TableSelector.isPinned))(_ == TableSelector.Pinned)
+    option(table, options).fold(table.exists(TableSelector.isPinned))(_ == TableSelector.Pinned)
 
-  private def option(options: Map[String, String]): Option[TableSelector.Word] =
-    options.collectFirst {
-      case (key, text) if key.equalsIgnoreCase(TableSelector.Key) => text
-    }.map(text =>
+  private def option(
+      table: Option[CatalogTable],
+      options: Map[String, String]): Option[TableSelector.Word] =
+    TableSelector.ofReader(table, options).map(text =>
       TableSelector.word(text).getOrElse(
         throw new AnalysisException(
           "OAP_INVALID_OPTION",
@@ -96,6 +97,14 @@ private[spark] object TableSelector {
 
   /** Whether an option may say that. */
   def isWord(text: String): Boolean = word(text).isDefined
+
+  /**
+   * What a reader or a hint says. An option that the table was created with is the table's word: a
+   * wrong one must not fail the queries of others.
+   */
+  def ofReader(table: Option[CatalogTable], options: Map[String, String]): Option[String] =
+    options.collectFirst { case (key, text) if key.equalsIgnoreCase(Key) => text }
+      .filterNot(table.flatMap(TableProperty.createdWith(_, Key)).contains)
 
   /** Whether a table says of itself that it is pinned. */
   def isPinned(table: CatalogTable): Boolean = property(table).contains(Pinned)

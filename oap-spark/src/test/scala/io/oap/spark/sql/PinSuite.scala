@@ -102,6 +102,14 @@ class PinSuite extends CacheSuite with UncompressedTables {
     sql("ALTER TABLE mine UNSET TBLPROPERTIES ('oap.cache')")
     call("unpin('mine')")
     assert(pinned === Map.empty)
+    sql(
+      "CREATE TABLE kept USING parquet OPTIONS ('oap.cache' = 'pinned') AS SELECT id FROM range(9)")
+    CacheControl.clear(spark)
+    read("kept").collect()
+    assertRefused("unpin('kept')", "OAP_PINNED_BY_PROPERTY")
+    sql("ALTER TABLE kept SET TBLPROPERTIES ('oap.cache' = 'on')")
+    call("unpin('kept')")
+    assert(pinned === Map.empty)
     for (v1 <- Seq("parquet", "")) withConf("spark.sql.sources.useV1SourceList" -> v1) {
       CacheControl.clear(spark)
       val path = spark.table("other").inputFiles.head

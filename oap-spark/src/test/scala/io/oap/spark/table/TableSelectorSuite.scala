@@ -178,6 +178,25 @@ class TableSelectorSuite extends CacheSuite {
         "'maybe' is ignored."))
   }
 
+  test("an option that a table was created with counts as its property") {
+    spark.sql("CREATE TABLE typo (id BIGINT) USING parquet OPTIONS ('OAP.Cache' = 'of')")
+    spark.sql("INSERT INTO typo SELECT id FROM range(10)")
+    val lines = LogLines.of(for (_ <- 1 to 2) assert(isCached(spark.table("typo"))))
+    assert(lines.filter(_.contains("oap.cache")) === Seq(
+      "The property oap.cache of `spark_catalog`.`default`.`typo` is on, off or pinned; " +
+        "'of' is ignored."))
+    assert(!isCached(spark.sql("SELECT /*+ OAP_CACHE(off) */ * FROM typo")))
+
+    spark.sql("CREATE TABLE quiet (id BIGINT) USING parquet OPTIONS ('oap.cache' = 'off')")
+    spark.sql("INSERT INTO quiet SELECT id FROM range(10)")
+    def quiet: DataFrame = spark.table("quiet")
+    assert(!isCached(quiet))
+    withConf(Include -> "quiet")(assert(isCached(quiet), "the session decides before the table"))
+    assert(isCached(spark.sql("SELECT /*+ OAP_CACHE(on) */ * FROM quiet")))
+    spark.sql("ALTER TABLE quiet SET TBLPROPERTIES ('oap.cache' = 'on')")
+    assert(isCached(quiet), "a property that is set later decides")
+  }
+
   for (v1 <- Seq("parquet", "")) {
     test(s"the reader's option, with useV1SourceList='$v1'") {
       withConf("spark.sql.sources.useV1SourceList" -> v1, Exclude -> "/nowhere") {
