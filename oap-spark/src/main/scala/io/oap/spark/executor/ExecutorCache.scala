@@ -28,6 +28,8 @@ object ExecutorCache extends Logging {
       cache: Either[String, ColumnCache],
       reporter: ExecutorReporter)
 
+  private final class PoolLeftOut(why: String) extends RuntimeException(why)
+
   private val opened = new AtomicReference[Opened]()
   private val totals = new CacheCounters
 
@@ -94,8 +96,13 @@ object ExecutorCache extends Logging {
       conf: SparkConf): Either[String, ColumnCache] =
     try {
       val options = PoolOptions.of(settings.get(_).orNull)
-      MemoryCheck.here(options, options.capacityBytes, conf).foreach(logWarning(_))
-      val cache = ColumnCache.open(settings.get(_).orNull)
+      val smaller = MemoryCheck.smallerHere(options, conf)
+      smaller.filter(_.bytes == 0).foreach(none => throw new PoolLeftOut(none.inWords))
+      smaller.map(_.inWords).orElse(MemoryCheck.here(options, options.capacityBytes, conf))
+        .foreach(logWarning(_))
+      val fitting =
+        settings ++ smaller.map(pool => OapConfig.POOL_SIZE.key -> pool.bytes.toString)
+      val cache = ColumnCache.open(fitting.get(_).orNull)
       val unbound = if (options.medium == Medium.NODE) "" else ", bound to no memory node"
       logInfo(s"Column cache opened: a pool of ${cache.poolStats().capacityBytes()} bytes in " +
         s"${options.place()}$unbound, native library ${NativeLibrary.version()}")

@@ -8,7 +8,6 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.oap.common.OapConfig
 import io.oap.spark.{CacheSuite, LogLines, OapExtensions}
-import io.oap.spark.executor.MemoryCheck
 
 /** What an application is told of its settings when it starts. */
 class ConfigStartSuite extends AnyFunSuite {
@@ -106,76 +105,5 @@ class ConfigSessionSuite extends CacheSuite {
       assert(listed(entry.key).getAs[String]("meaning") === entry.meaning)
       assert(listed(entry.key).getAs[String]("Since version") === entry.since)
     }
-  }
-}
-
-/** When the memory of a process counts as too small, and what is said then. */
-class MemoryCheckSuite extends AnyFunSuite {
-  private val GiB = 1L << 30
-  private val none = new SparkConf(false)
-
-  test("memory that fits, to the byte") {
-    val needed = 8 * GiB + 10 * GiB + GiB
-    assert(MemoryCheck.warning(needed, pool = 8 * GiB, heap = 10 * GiB, conf = none) === None)
-    assert(MemoryCheck.warning(needed - 1, 8 * GiB, 10 * GiB, none).isDefined)
-  }
-
-  test("the warning says what there is, and values that fit") {
-    val conf = none.clone
-      .set("spark.memory.offHeap.enabled", "true")
-      .set("spark.memory.offHeap.size", "1g")
-      .set("spark.executor.pyspark.memory", "512m")
-    val text = MemoryCheck.warning(4 * GiB, pool = 3 * GiB, heap = 2 * GiB, conf = conf).get
-    assert(
-      text === "The memory of this process is too small, it may be killed: column chunk pool 3072m" +
-        " + heap 2048m + off-heap memory 1024m + Python workers 512m + the JVM itself 384m" +
-        " = 7040m, and it may use 4096m. Set spark.executor.memoryOverhead to at least 3456m," +
-        " or spark.oap.pool.size to at most 128m.")
-    assert(MemoryCheck.warning(4 * GiB, pool = 128L << 20, heap = 2 * GiB, conf = conf) === None)
-  }
-
-  test("off-heap memory that is not enabled does not count") {
-    val conf = none.clone.set("spark.memory.offHeap.size", "100g")
-    assert(MemoryCheck.warning(4 * GiB, GiB, GiB, conf) === None)
-  }
-
-  /** What is needed with these settings for a pool of 8 GiB and a heap of 10 GiB. */
-  private def needed(settings: (String, String)*): Long = {
-    val conf = none.clone.setAll(settings)
-    def fits(limit: Long) = MemoryCheck.warning(limit, 8 * GiB, 10 * GiB, conf).isEmpty
-    val least = Iterator.iterate(18 * GiB)(_ + (64L << 20)).dropWhile(!fits(_)).next()
-    assert(!fits(least - 1), s"needed is no multiple of 64 MiB with $settings")
-    least
-  }
-
-  test("the overhead that is configured counts as Spark counts it, with the pool in it") {
-    val overhead = "spark.executor.memoryOverhead"
-    val factor = "spark.executor.memoryOverheadFactor"
-    val minimum = "spark.executor.minMemoryOverhead"
-    assert(needed() === 19 * GiB)
-    // As much as the pool and a JVM need, or less: the same.
-    assert(needed(overhead -> "9g") === 19 * GiB)
-    assert(needed(overhead -> "2g") === 19 * GiB)
-    assert(needed(overhead -> "12288") === 22 * GiB, "mebibytes, where there is no unit")
-    assert(needed(factor -> "0.9") === 19 * GiB)
-    assert(needed(factor -> "1.5") === 25 * GiB)
-    assert(needed(factor -> "1.5", overhead -> "10g") === 20 * GiB, "the factor is ignored then")
-    assert(needed(minimum -> "11g") === 21 * GiB)
-    assert(needed(minimum -> "11g", overhead -> "10g") === 20 * GiB)
-  }
-
-  test("of a large overhead it is said what is enough") {
-    val conf = none.clone.set("spark.executor.memoryOverhead", "4g")
-    val text = MemoryCheck.warning(5 * GiB, pool = GiB, heap = 2 * GiB, conf = conf).get
-    assert(
-      text === "The memory of this process is too small, it may be killed: column chunk pool " +
-        "1024m + heap 2048m + the rest of the overhead 3072m = 6144m, and it may use 5120m. Let " +
-        "it use more, or set spark.executor.memoryOverhead to less: 1408m is enough for the pool " +
-        "and the JVM.")
-  }
-
-  test("no smaller pool is advised when there is room for none") {
-    val text = MemoryCheck.warning(2 * GiB, pool = GiB, heap = 2 * GiB, conf = none).get
-    assert(text.endsWith("Set spark.executor.memoryOverhead to at least 1408m."))
   }
 }
