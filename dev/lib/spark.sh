@@ -84,7 +84,7 @@ tpcds_jar() { newest_jar "$OAP_ROOT/tpcds/$MAVEN_TARGET/tpcds-"; }
 newest_jar() {
   local jar newest=""
   for jar in "$1"*.jar; do
-    if [[ "$jar" != *-sources.jar && "$jar" != *-tests.jar && "$jar" -nt "$newest" ]]; then
+    if [[ ! "$jar" =~ -(sources|javadoc|tests)\.jar$ && "$jar" -nt "$newest" ]]; then
       newest="$jar"
     fi
   done

@@ -15,7 +15,7 @@ public final class ConfigEntry<T> {
   public enum Scope {
     /** Read at every query; each SQL session may have its own. */
     SESSION,
-    /** Read once, when an executor first uses its cache. */
+    /** Read once, by the driver, or by an executor when it first uses its cache. */
     STATIC
   }
 

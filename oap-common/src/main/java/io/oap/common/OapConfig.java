@@ -152,11 +152,14 @@ public final class OapConfig {
               + "in the storage memory of the driver and of each executor that has used them, which "
               + "puts them on disk when it is short. 0: none is kept.");
 
+  /** In bytes. */
+  public static final long LEAST_POOL_SIZE = 1L << 20;
+
   public static final ConfigEntry<Long> POOL_SIZE =
       size(
           "spark.oap.pool.size",
           "1g",
-          1L << 20,
+          LEAST_POOL_SIZE,
           "Capacity of the column chunk pool, per executor. Off-heap: leave room for it in the "
               + "executor's memory overhead.");
 

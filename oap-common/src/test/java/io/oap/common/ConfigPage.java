@@ -18,8 +18,8 @@ public final class ConfigPage {
 
       All other keys have defaults. They are set like any Spark configuration: in
       `spark-defaults.conf`, with `--conf key=value`, or on the session builder. Keys that take
-      effect per session also change at run time, with `SET key=value`; static ones are read once,
-      when an executor first uses its cache.
+      effect per session also change at run time, with `SET key=value`; static ones are read once: by
+      the driver, or by an executor when it first uses its cache.
 
       They are keys of Spark's own then: `SET -v` lists them, a value that is not allowed fails the
       start of the application or the `SET` with `INVALID_CONF_VALUE`, the key and what is allowed,

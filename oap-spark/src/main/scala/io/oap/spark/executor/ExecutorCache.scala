@@ -96,6 +96,7 @@ object ExecutorCache extends Logging {
       conf: SparkConf): Either[String, ColumnCache] =
     try {
       val options = PoolOptions.of(settings.get(_).orNull)
+      MemoryCheck.ofFooters(conf).foreach(logWarning(_))
       val smaller = MemoryCheck.smallerHere(options, conf)
       smaller.filter(_.bytes == 0).foreach(none => throw new PoolLeftOut(none.inWords))
       smaller.map(_.inWords).orElse(MemoryCheck.here(options, options.capacityBytes, conf))

@@ -44,6 +44,15 @@ private[spark] object MemoryCheck {
   def smallerHere(pool: PoolOptions, conf: SparkConf): Option[Smaller] =
     machine(pool, conf).flatMap(smaller(_, pool.capacityBytes, heapHere, conf))
 
+  /** A warning if footers may take so much of the heap that queries are short of it. */
+  def ofFooters(conf: SparkConf): Option[String] = {
+    val bytes = OapConfig.CACHE_FOOTER_SIZE.get(conf.get(_, null)).longValue
+    val heap = heapHere
+    Option.when(bytes > heap / 4)(
+      s"${OapConfig.CACHE_FOOTER_SIZE.key}=${inMebibytes(bytes)} is more than a quarter of the heap " +
+        s"of ${inMebibytes(heap)}, which queries need, too: set it to less, or give more heap.")
+  }
+
   private def heapHere: Long = Runtime.getRuntime.maxMemory
 
   /** Bytes of memory that there are, if a pool counts towards them. */

@@ -1,6 +1,6 @@
 package io.oap.spark.sql
 
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{Path, UnsupportedFileSystemException}
 import org.apache.spark.sql.{classic, SparkSession}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
@@ -38,14 +38,23 @@ private object FilePaths {
   /**
    * A path as the user wrote it. There may be nothing, or nothing any more.
    *
-   * @throws org.apache.spark.sql.AnalysisException when it is empty, or the user may not look there
+   * @throws org.apache.spark.sql.AnalysisException when it is empty, or none of a file system that
+   *     is set up, or the user may not look there
    */
   def ofPath(session: SparkSession, path: String): String = {
     if (path.trim.isEmpty) {
       throw StatusException.pathNotFound(path)
     }
-    FileChecks.isThere(path, hadoopConf(session))
-    qualified(session, new Path(path))
+    try {
+      FileChecks.isThere(path, hadoopConf(session))
+      qualified(session, new Path(path))
+    } catch {
+      case e @ (_: IllegalArgumentException | _: UnsupportedFileSystemException) =>
+        throw StatusException.invalidArgument(
+          "clear",
+          "path",
+          s"expected a path of a file system that is set up, not '$path' (${e.getMessage})")
+    }
   }
 
   /**

@@ -85,11 +85,11 @@ private object SystemProcedures {
     Seq(ProcedureParameter.in("bytes", LongType).comment("capacity of each pool").build()),
     (session, input) => {
       val bytes = if (input.isNullAt(0)) -1 else input.getLong(0)
-      if (!OapConfig.POOL_SIZE.allows(bytes.toString)) {
+      if (bytes < OapConfig.LEAST_POOL_SIZE) {
         throw StatusException.invalidArgument(
           "resize",
           "bytes",
-          s"expected ${OapConfig.POOL_SIZE.allowed}")
+          s"expected at least ${OapConfig.LEAST_POOL_SIZE}, a number of bytes")
       }
       val answers = Cluster.of(session.sparkContext).resize(bytes, Patience)
       val refusals = answers.filterNot(_.hasNoPool).map(why(_)(_.why))

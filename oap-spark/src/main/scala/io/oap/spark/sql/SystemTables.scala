@@ -31,7 +31,8 @@ private[spark] object SystemTables {
       SystemColumn(
         "scope",
         StringType,
-        "session: each session may have its own; static: read when an executor opens its cache",
+        "session: each session may have its own; static: read once, by the driver or when an " +
+          "executor opens its cache",
         _._1.scope.toString.toLowerCase(Locale.ROOT)
       ),
       SystemColumn("since", StringType, "first version that has the key", _._1.since),

@@ -148,6 +148,14 @@ class PoolFaultSuite extends AnyFunSuite with BeforeAndAfterAll {
     assert(!lines.exists(_.contains("opened without")), lines.mkString("\n"))
   }
 
+  test("more heap for footers than there is") {
+    def warnings(size: String) =
+      here(Seq("spark.oap.cache.footerSize" -> size, "spark.oap.pool.size" -> "8m"))
+        .filter(_.contains("spark.oap.cache.footerSize"))
+    assert(warnings("64g").map(_.contains("a quarter of the heap")) === Seq(true))
+    assert(warnings("64m") === Nil)
+  }
+
   test("pool path that is a file") {
     val file = Files.createFile(folder.resolve("file"))
     assertOff(here(Seq("spark.oap.pool.path" -> file.toString)))(file.toString)

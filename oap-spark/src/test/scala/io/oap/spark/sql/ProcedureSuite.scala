@@ -127,6 +127,8 @@ class ProcedureSuite extends CacheSuite {
     assertRefused("clear('nothing')", "TABLE_OR_VIEW_NOT_FOUND", "nothing")
     assertRefused("clear(path => '/not/there')", "PATH_NOT_FOUND", "/not/there")
     assertRefused("clear(path => '')", "PATH_NOT_FOUND")
+    for (path <- Seq("nofs://lake/x", "file:lake", "a:b:c"))
+      assertRefused(s"clear(path => '$path')", "OAP_INVALID_ARGUMENT", "path", path)
     assertRefused("clear('a', '/tmp')", "OAP_INVALID_ARGUMENT", "not both")
     sql("CREATE TABLE text (v STRING) USING csv")
     assertRefused("clear('text')", "OAP_UNSUPPORTED_TABLE", "text")
@@ -159,7 +161,11 @@ class ProcedureSuite extends CacheSuite {
 
   test("resize to what cannot be") {
     warm(spark.table("a"))
-    assertRefused("resize(-1)", "OAP_INVALID_ARGUMENT", "bytes", "a size of at least")
+    assertRefused(
+      "resize(-1)",
+      "OAP_INVALID_ARGUMENT",
+      "bytes",
+      s"at least $MiB, a number of bytes")
     assertRefused("resize(0)", "OAP_INVALID_ARGUMENT")
     assertRefused(s"resize(${MiB - 1})", "OAP_INVALID_ARGUMENT")
     assertRefused("resize(NULL)", "OAP_INVALID_ARGUMENT")
