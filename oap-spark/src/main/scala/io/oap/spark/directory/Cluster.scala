@@ -1,5 +1,6 @@
 package io.oap.spark.directory
 
+import java.lang.ref.WeakReference
 import java.util.concurrent.TimeoutException
 
 import scala.collection.concurrent.TrieMap
@@ -336,7 +337,9 @@ private[spark] object Cluster {
   def of(context: SparkContext): Cluster = all.of(context)
 
   private def begin(context: SparkContext): Cluster = {
-    val logged = new LoggedSamples(SparkInternals.post(context, _))
+    // A cluster is kept for as long as its context is reachable.
+    val weak = new WeakReference(context)
+    val logged = new LoggedSamples(event => Option(weak.get).foreach(SparkInternals.post(_, event)))
     val cluster = new Cluster(CacheStatus.of(context), logged, context.getConf)
     cluster.start(context)
     cluster
