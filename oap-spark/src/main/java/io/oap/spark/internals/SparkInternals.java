@@ -25,7 +25,6 @@ import org.apache.spark.scheduler.TaskSchedulerImpl;
 import org.apache.spark.scheduler.cluster.ExecutorInfo;
 import org.apache.spark.scheduler.local.LocalSchedulerBackend;
 import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.catalyst.CurrentUserContext$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
@@ -226,8 +225,8 @@ public final class SparkInternals {
   }
 
   /**
-   * How many tasks the scheduler has on each executor, whatever events of them have been seen.
-   * What Spark's status tells of them it has from events. Nothing for schedulers that are not Spark's.
+   * How many tasks the scheduler has on each executor, whatever events of them have been seen. What
+   * Spark's status tells of them it has from events. Nothing for schedulers that are not Spark's.
    */
   public static Map<String, Integer> runningTasks(SparkContext context) {
     Map<String, Integer> running = new HashMap<>();
@@ -328,32 +327,6 @@ public final class SparkInternals {
     if (rdd.sparkContext().cleaner().isDefined()) {
       rdd.sparkContext().cleaner().get().registerRDDForCleanup(rdd);
     }
-  }
-
-  /** Whether Spark's access lists are on; for the driver, as are the next two. */
-  public static boolean hasAccessLists() {
-    return SparkEnv.get().securityManager().aclsEnabled();
-  }
-
-  /** Whether a user may see what the application does. */
-  public static boolean mayView(String user) {
-    return SparkEnv.get().securityManager().checkUIViewPermissions(user);
-  }
-
-  /** Whether a user may change what the application does. */
-  public static boolean mayModify(String user) {
-    return SparkEnv.get().securityManager().checkModifyPermissions(user);
-  }
-
-  /**
-   * The user for whom a session runs a statement on this thread: in Spark Connect whom the client
-   * named; in the Thrift server whom the connection belongs to, as {@code current_user()} does;
-   * else who runs the application.
-   */
-  public static String userOf(SparkSession session) {
-    String user =
-        ConnectUsers.of(((org.apache.spark.sql.classic.SparkSession) session).sessionUUID());
-    return user == null ? CurrentUserContext$.MODULE$.getCurrentUser() : user;
   }
 
   /** The execution that ended with this event; null when it failed or is not known. */

@@ -30,10 +30,7 @@ import org.apache.spark.sql.execution.{
 import org.apache.spark.sql.execution.adaptive.QueryStageExec
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, Exchange, ReusedExchangeExec}
-import org.apache.spark.sql.execution.joins.{
-  BroadcastHashJoinExec,
-  HashedRelationBroadcastMode
-}
+import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, HashedRelationBroadcastMode}
 import org.apache.spark.sql.internal.SQLConf
 
 import io.oap.spark.filescan.CachedFormat

@@ -42,7 +42,8 @@ private[spark] final class Cluster private (
     () => System.nanoTime(),
     conf.getTimeAsMs("spark.excludeOnFailure.timeout", "1h").millis.toNanos)
   val removedFiles = new RemovedFiles(
-    path => for (one <- ask(ListKnown(path), ListTime); keys <- one.value) yield one.executor -> keys,
+    path =>
+      for (one <- ask(ListKnown(path), ListTime); keys <- one.value) yield one.executor -> keys,
     tell)
   val followedTables = new FollowedTables(tellAll)
 

@@ -70,7 +70,8 @@ private[spark] object ExecutorService {
     case Pin(paths, columns) => ExecutorCommands.pin(cache, paths, columns)
     case Unpin(paths, columns) => ExecutorCommands.unpin(cache, paths, columns)
     case Verify(part) => ExecutorCommands.verify(cache, part)
-    case TellFigures | ReportAnew | Resize(_) => throw new IllegalArgumentException(request.toString)
+    case TellFigures | ReportAnew | Resize(_) =>
+      throw new IllegalArgumentException(request.toString)
   }
 
   private def forget(cache: ColumnCache, path: String, gone: Array[Long]): Long =

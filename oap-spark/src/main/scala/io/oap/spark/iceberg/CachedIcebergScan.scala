@@ -154,7 +154,8 @@ private[iceberg] final class CachedIcebergScan(
         readSchema().fieldNames.toSeq.flatMap(inFiles).distinct,
         isCaseSensitive,
         groups.toIndexedSeq.view.map(_.map(ServedFiles.partOf)),
-        partitions(_).preferredLocations()))
+        partitions(_).preferredLocations()
+      ))
     partitions.zip(groups).zipWithIndex.map {
       case ((one: InputPartition with HasPartitionKey, splits), index) if splits.nonEmpty =>
         new CachedIcebergPartition(one, places.orNull, index, planning)

@@ -2,7 +2,7 @@ package io.oap.spark.sql
 
 import org.apache.spark.sql.SparkSession
 
-import io.oap.spark.internals.SparkInternals
+import io.oap.spark.internals.SparkUsers
 
 /**
  * What Spark's access lists (`spark.acls.enable`) say of the user of the active session, as for the
@@ -16,9 +16,9 @@ private object Access {
    * @param what a statement, for the error
    * @throws org.apache.spark.sql.AnalysisException when the user may not
    */
-  def requireModify(what: String): Unit = if (SparkInternals.hasAccessLists) {
+  def requireModify(what: String): Unit = if (SparkUsers.hasAccessLists) {
     val user = currentUser
-    if (!SparkInternals.mayModify(user)) {
+    if (!SparkUsers.mayModify(user)) {
       throw StatusException.accessDenied(user, what, "modify", "spark.modify.acls")
     }
   }
@@ -29,12 +29,12 @@ private object Access {
    * @param what a table, for the error
    * @throws org.apache.spark.sql.AnalysisException when the user may not
    */
-  def requireView(what: String): Unit = if (SparkInternals.hasAccessLists) {
+  def requireView(what: String): Unit = if (SparkUsers.hasAccessLists) {
     val user = currentUser
-    if (!SparkInternals.mayView(user)) {
+    if (!SparkUsers.mayView(user)) {
       throw StatusException.accessDenied(user, what, "view", "spark.ui.view.acls")
     }
   }
 
-  private def currentUser: String = SparkInternals.userOf(SparkSession.active)
+  private def currentUser: String = SparkUsers.userOf(SparkSession.active)
 }

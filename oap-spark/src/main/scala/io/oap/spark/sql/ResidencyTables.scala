@@ -122,7 +122,8 @@ private object ResidencyTables {
     leafBytes = Array.empty,
     chunks = Array.empty,
     chunksFound = file.chunksFound + before.fold(0L)(_.chunksFound),
-    chunksAsked = file.chunksAsked + before.fold(0L)(_.chunksAsked))
+    chunksAsked = file.chunksAsked + before.fold(0L)(_.chunksAsked)
+  )
 
   /** @param part what part of its table the files are that it is held of */
   private final case class HeldColumn(table: String, column: String, sum: HeldSum, part: Double)

@@ -187,7 +187,8 @@ class IcebergBuildSideSuite extends IcebergSuite with BuildSideTables {
   }
 
   test("a side is not kept whose scan is pruned by a join above it") {
-    sql("CREATE TABLE ice.db.pruned (brand INT, name STRING, p INT) USING iceberg PARTITIONED BY (p)")
+    sql(
+      "CREATE TABLE ice.db.pruned (brand INT, name STRING, p INT) USING iceberg PARTITIONED BY (p)")
     sql("INSERT INTO ice.db.pruned SELECT item, code, brand FROM items")
     sql("CREATE TABLE ice.db.tags (p INT, tag STRING) USING iceberg")
     sql("INSERT INTO ice.db.tags VALUES (0, 'a'), (1, 'b'), (2, 'b'), (3, 'c')")

@@ -4,8 +4,9 @@ import io.oap.spark.iceberg.IcebergSuite
 
 /** Cached DataFrames of Iceberg tables, whose own reader has vectors of its own. */
 class IcebergFramesSuite extends IcebergSuite with FramesInPool {
-  private val types = Seq("INT", "BIGINT", "FLOAT", "DOUBLE", "BOOLEAN", "DATE", "TIMESTAMP", "STRING") ++
-    Seq(9, 18, 30).map(digits => s"DECIMAL($digits, 2)")
+  private val types =
+    Seq("INT", "BIGINT", "FLOAT", "DOUBLE", "BOOLEAN", "DATE", "TIMESTAMP", "STRING") ++
+      Seq(9, 18, 30).map(digits => s"DECIMAL($digits, 2)")
 
   test("columns_thatFilesDoNotHave_areNull") {
     sql("CREATE TABLE ice.db.grows (id BIGINT) USING iceberg")

@@ -148,7 +148,7 @@ final class HandOversSuite extends AnyFunSuite {
     val leaving = new Holders(1, 10, "other")
     val handOvers = new HandOvers(new HandOvers.Ask {
       override def apply[A](id: String, request: ExecutorRequest[A], time: FiniteDuration) =
-        (if (id.startsWith("new")) newcomer else leaving)(id, request, time)
+        (if (id.startsWith("new")) newcomer else leaving) (id, request, time)
     })
     newcomer.begin(handOvers, isLeaving = false)
     assert(newcomer.begun.await(1, TimeUnit.MINUTES))

@@ -17,17 +17,21 @@ class InPartsSuite extends AnyFunSuite {
   private def fileOf(part: Part): HeldFile =
     HeldFile(part.toString, 0, 0, "", Array.empty, Array.empty, Array.empty, 0, 0)
 
+  private def answer(executor: String, request: ExecutorRequest[_]): Answer[_] = request match {
+    case ListChunks(Part(number, _)) if executor == "5" && number > 0 =>
+      Answer(executor, None, Some("silent"))
+    case ListChunks(part) => Answer(executor, Some(Seq(fileOf(part))))
+    case other => fail(s"$other")
+  }
+
   /** Executor 5 answers about its first part only; the others with what they are asked for. */
   private val inParts = new InParts(new InParts.Send {
     override def apply[A](
         requests: Seq[(String, ExecutorRequest[A])],
         time: FiniteDuration): Seq[Answer[A]] = {
       assert(requests.size <= AtATime)
-      val answers = requests.map {
-        case ("5", ListChunks(Part(number, _))) if number > 0 => Answer[A]("5", None, Some("silent"))
-        case (executor, ListChunks(part)) =>
-          Answer[A](executor, Some(Seq(fileOf(part)).asInstanceOf[A]))
-        case other => fail(s"$other")
+      val answers = requests.map { case (executor, request) =>
+        answer(executor, request).asInstanceOf[Answer[A]]
       }
       assert(sent === taken.size, "all before is passed on")
       sent += answers.count(_.value.isDefined)

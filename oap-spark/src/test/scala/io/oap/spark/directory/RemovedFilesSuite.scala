@@ -238,9 +238,14 @@ class RemovedFilesSuite extends CacheSuite with Eventually {
       val removed = new RemovedFiles(
         asked => {
           assert(asked === s"file:$path")
-          Seq("1" -> Array(7L, there(0)), "2" -> Array(8L, 7L), "3" -> Array(there(1)), "4" -> Array.emptyLongArray)
+          Seq(
+            "1" -> Array(7L, there(0)),
+            "2" -> Array(8L, 7L),
+            "3" -> Array(there(1)),
+            "4" -> Array.emptyLongArray)
         },
-        (executor, forget) => told(executor) = forget.gone.toSet)
+        (executor, forget) => told(executor) = forget.gone.toSet
+      )
       removed.forgetRemoved(path, spark.sessionState.newHadoopConf())
       told.toMap
     }

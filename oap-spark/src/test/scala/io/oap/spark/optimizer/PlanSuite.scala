@@ -323,6 +323,7 @@ class PlanSuite extends CacheSuite {
   }
 
   test("rules that the session leaves out are left out") {
+    sql("ANALYZE TABLE fact_p COMPUTE STATISTICS FOR COLUMNS id, k, p")
     val excluded = Seq(
       SparkVersion.mergeSubqueries.ruleName,
       SparkInternals.prunePartitions.ruleName,
