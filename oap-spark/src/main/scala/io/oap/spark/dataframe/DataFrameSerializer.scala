@@ -64,8 +64,9 @@ final class DataFrameSerializer extends SimpleMetricsCachedBatchSerializer {
       predicates: Seq[Expression],
       cachedAttributes: Seq[Attribute])
       : (Int, Iterator[CachedBatch]) => Iterator[CachedBatch] = {
-    // What comes after `rand() < 0.1` may not keep a row from it, which decides by how many came before.
-    val settled = predicates.takeWhile(_.deterministic)
+    // `rand() < 0.1` decides by how many rows came before. None may be kept from it, by what stands
+    // before it neither: generated code asks IS NOT NULL after all others.
+    val settled = if (predicates.forall(_.deterministic)) predicates else Nil
     val byBounds = super.buildFilter(settled, cachedAttributes)
     val conditions =
       if (DataFrames.areOn(SQLConf.get))
