@@ -73,10 +73,7 @@ private[spark] final class RemovedFiles(
   /** Looks for removed files of a table whose chunks stay, unless it has done so within the hour. */
   def pinnedIsRead(session: SparkSession, paths: Seq[Path]): Unit = {
     val due = paths.map(_.toString).filter(looked.asMap.putIfAbsent(_, true) == null)
-    if (due.nonEmpty) {
-      val conf = session.sessionState.newHadoopConf()
-      due.foreach(path => worker.execute(() => tryForget(path, conf)))
-    }
+    look(session, due)
   }
 
   /** Looks for removed files after a query that was a command. */
@@ -84,10 +81,13 @@ private[spark] final class RemovedFiles(
     val paths = (commandsOf(execution.analyzed) ++ commandsOf(execution.logical))
       .flatMap(named)
       .distinct
-    if (paths.nonEmpty) {
-      val conf = execution.sparkSession.sessionState.newHadoopConf()
-      paths.foreach(path => worker.execute(() => tryForget(path, conf)))
-    }
+    look(execution.sparkSession, paths)
+  }
+
+  /** Looks for removed files, soon. */
+  private def look(session: SparkSession, paths: Seq[String]): Unit = if (paths.nonEmpty) {
+    val conf = session.sessionState.newHadoopConf()
+    paths.foreach(path => worker.execute(() => tryForget(path, conf)))
   }
 
   private def commandsOf(plan: LogicalPlan): Seq[Command] = plan.collect {

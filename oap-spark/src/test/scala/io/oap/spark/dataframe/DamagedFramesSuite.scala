@@ -6,26 +6,16 @@ import org.apache.spark.SparkException
 import org.apache.spark.rdd.RDD
 
 import io.oap.common.{ChunkKey, EntryKind}
-import io.oap.spark.DamagedPool
+import io.oap.spark.{DamagedPool, UnloggedFailures}
 import io.oap.spark.executor.ExecutorCache
 import io.oap.spark.rdd._
 
 /** A suite whose pool is its own, since it does not trust it any more when it ends. */
-trait DamagedFrames extends FramesInPool {
+trait DamagedFrames extends FramesInPool with UnloggedFailures {
   protected def poolSize: String
 
   override protected def settings: Map[String, String] =
     super.settings + ("spark.oap.pool.size" -> poolSize)
-
-  override protected def beforeAll(): Unit = {
-    super.beforeAll()
-    spark.sparkContext.setLogLevel("OFF")
-  }
-
-  override protected def afterAll(): Unit = {
-    spark.sparkContext.setLogLevel("WARN")
-    super.afterAll()
-  }
 
   protected def isFirstColumn(key: ChunkKey): Boolean =
     key.kind == EntryKind.CACHED_BATCH && key.column == 0

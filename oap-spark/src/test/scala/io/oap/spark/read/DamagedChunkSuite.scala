@@ -15,7 +15,7 @@ import io.oap.cache.ReadContext
 import io.oap.cache.stats.CacheCounters
 import io.oap.cache.vector.{NativeBuffer, VectorEncoder, VectorKind}
 import io.oap.common.ChunkKey
-import io.oap.spark.{CacheControl, CacheSuite, DamagedPool, NoDirectMemory}
+import io.oap.spark.{CacheControl, DamagedPool, NoDirectMemory, UnloggedFailures}
 import io.oap.spark.executor.ExecutorCache
 
 /**
@@ -23,20 +23,10 @@ import io.oap.spark.executor.ExecutorCache
  * read, and no row is lost, doubled or wrong. A task is tried once here, so that no query may hide
  * behind a second try.
  */
-class DamagedChunkSuite extends CacheSuite with BeforeAndAfterEach {
+class DamagedChunkSuite extends UnloggedFailures with BeforeAndAfterEach {
 
   override protected def settings: Map[String, String] =
     super.settings + ("spark.sql.adaptive.enabled" -> "false")
-
-  override protected def beforeAll(): Unit = {
-    super.beforeAll()
-    spark.sparkContext.setLogLevel("OFF")
-  }
-
-  override protected def afterAll(): Unit = {
-    spark.sparkContext.setLogLevel("WARN")
-    super.afterAll()
-  }
 
   override protected def afterEach(): Unit = assertNothingPinned()
 

@@ -2,26 +2,16 @@ package io.oap.spark.read
 
 import org.apache.spark.sql.DataFrame
 
-import io.oap.spark.{CacheControl, CacheSuite, DamagedPool}
+import io.oap.spark.{CacheControl, DamagedPool, UnloggedFailures}
 
 /**
  * Damage of the pool that shows where the scan's reader is not asked any more: Spark looks entries of
  * a dictionary up when an operator wants the value. The task fails, and its next try reads the file.
  */
-class DamagedValuesSuite extends CacheSuite {
+class DamagedValuesSuite extends UnloggedFailures {
 
   override protected def settings: Map[String, String] =
     super.settings ++ Map("spark.master" -> "local[2,2]", "spark.sql.adaptive.enabled" -> "false")
-
-  override protected def beforeAll(): Unit = {
-    super.beforeAll()
-    spark.sparkContext.setLogLevel("OFF") // each failed try is logged with its stack
-  }
-
-  override protected def afterAll(): Unit = {
-    spark.sparkContext.setLogLevel("WARN")
-    super.afterAll()
-  }
 
   for (condition <- Seq("true", "d >= 0"))
     test(s"entry that the dictionary does not have, where $condition") {

@@ -17,26 +17,15 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.scalatest.BeforeAndAfterEach
 
-import io.oap.spark.{CacheControl, CacheSuite, DamagedPool, WatchedFileSystem}
+import io.oap.spark.{CacheControl, DamagedPool, UnloggedFailures, WatchedFileSystem}
 
 /** Whatever goes wrong comes out as it does from Spark alone, and leaves no chunk pinned. */
-class FaultSuite extends CacheSuite with BeforeAndAfterEach {
+class FaultSuite extends UnloggedFailures with BeforeAndAfterEach {
 
   // Tasks are tried four times, as they are on a cluster.
   override protected def settings: Map[String, String] =
     super.settings ++ WatchedFileSystem.settings +
       ("spark.master" -> "local[2,4]") + ("spark.sql.adaptive.enabled" -> "false")
-
-  override protected def beforeAll(): Unit = {
-    super.beforeAll()
-    // Spark logs each failed try of a task with its stack.
-    spark.sparkContext.setLogLevel("OFF")
-  }
-
-  override protected def afterAll(): Unit = {
-    spark.sparkContext.setLogLevel("WARN")
-    super.afterAll()
-  }
 
   override protected def afterEach(): Unit = assertNothingPinned()
 
