@@ -47,8 +47,10 @@ public record FileIdentity(String path, long length, long modificationTime, Stri
 
   /**
    * 64 bits by which driver and executors name a file to each other when they talk of where its
-   * chunks are. The driver has them from a listing, which does not tell ETags. Two files with the
-   * same number cost a good placement, nothing else: chunks are found by {@link #id}.
+   * chunks are. The driver has them from a listing, which does not tell ETags, and some object
+   * stores tell milliseconds in a listing where their status of one object tells seconds: whole
+   * seconds count. Two files with the same number cost a good placement, nothing else: chunks are
+   * found by {@link #id}.
    *
    * @param path fully qualified path, with scheme and authority
    * @param length bytes
@@ -59,7 +61,7 @@ public record FileIdentity(String path, long length, long modificationTime, Stri
         .newHasher()
         .putUnencodedChars(path)
         .putLong(length)
-        .putLong(modificationTime)
+        .putLong(Math.floorDiv(modificationTime, 1000L))
         .hash()
         .asLong();
   }

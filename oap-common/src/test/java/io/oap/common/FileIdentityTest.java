@@ -56,6 +56,17 @@ class FileIdentityTest {
     }
   }
 
+  /** An object store's listing may tell milliseconds where its status of one object does not. */
+  @Test
+  void placementKey_timesOfTheSameSecond_isTheSame() {
+    for (long second : List.of(1700000000000L, 0L, -1000L)) {
+      long key = FileIdentity.placementKey(FILE.path(), 1, second);
+      assertEquals(key, FileIdentity.placementKey(FILE.path(), 1, second + 999));
+      assertNotEquals(key, FileIdentity.placementKey(FILE.path(), 1, second + 1000));
+      assertNotEquals(key, FileIdentity.placementKey(FILE.path(), 1, second - 1));
+    }
+  }
+
   @Test
   void id_bytesMoveBetweenPathAndEtag_differs() {
     Map<FileId, String> seen = new HashMap<>();

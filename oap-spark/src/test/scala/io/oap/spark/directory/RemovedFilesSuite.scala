@@ -1,14 +1,17 @@
 package io.oap.spark.directory
 
 import java.io.FileNotFoundException
+import java.net.URI
 import java.nio.file.{Files, Paths}
+import java.nio.file.attribute.FileTime
 import java.util.concurrent.{ArrayBlockingQueue, TimeUnit}
 
 import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
+import scala.util.Using
 
 import com.google.common.base.Ticker
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FileStatus, Path}
 import org.scalatest.concurrent.Eventually
 import org.scalatest.time.{Millis, Seconds, Span}
 
@@ -26,7 +29,8 @@ class RemovedFilesSuite extends CacheSuite with Eventually {
   private def cache: ColumnCache = ExecutorCache.get().get
 
   override protected def settings: Map[String, String] =
-    super.settings ++ WatchedFileSystem.settings
+    super.settings ++ WatchedFileSystem.settings +
+      ("spark.hadoop.fs.seconds.impl" -> classOf[SecondsFileSystem].getName)
 
   /** What executors know the Parquet files of a folder by. */
   private def keysIn(folder: String): Array[Long] = {
@@ -124,6 +128,25 @@ class RemovedFilesSuite extends CacheSuite with Eventually {
       awaitForgetting()
     } finally WatchedFileSystem.beforeList = _ => ()
     assert(isListed && heldOf(at, "watched") === before)
+  }
+
+  test("files whose status tells seconds and whose listing tells milliseconds count as there") {
+    val at = path("coarse")
+    def write(rows: Long, parts: String): Unit =
+      spark.range(rows).selectExpr("id", s"$parts AS p").write.partitionBy("p").mode("overwrite")
+        .parquet(s"seconds:$at")
+    write(1000, "id % 2")
+    Using.resource(Files.walk(Paths.get(at))) { all =>
+      all.filter(_.toString.endsWith(".parquet"))
+        .forEach(file => Files.setLastModifiedTime(file, FileTime.fromMillis(1700000000789L)): Unit)
+    }
+    spark.read.parquet(s"seconds:$at").collect()
+    val kept = heldOf(s"$at/p=1", "seconds")
+    assert(kept > 0)
+    withConf("spark.sql.sources.partitionOverwriteMode" -> "dynamic")(write(10, "0"))
+    eventually(assert(heldOf(s"$at/p=0", "seconds") === 0))
+    awaitForgetting()
+    assert(heldOf(at, "seconds") === kept)
   }
 
   /** Folders that are listed to find removed files, while the body runs and just after. */
@@ -261,4 +284,29 @@ class RemovedFilesSuite extends CacheSuite with Eventually {
     spark.read.parquet(at).collect()
     assert(listed(spark.range(10).write.mode("overwrite").parquet(at)).nonEmpty)
   }
+}
+
+/** The local file system as an object store whose status of one file tells its time in seconds. */
+class SecondsFileSystem extends WatchedFileSystem {
+  override def getScheme: String = "seconds"
+
+  override def getUri: URI = URI.create("seconds:///")
+
+  override def getFileStatus(path: Path): FileStatus = {
+    val status = super.getFileStatus(path)
+    withTime(status, status.getModificationTime / 1000 * 1000)
+  }
+
+  override def listStatus(path: Path): Array[FileStatus] =
+    super.listStatus(path).map(status =>
+      withTime(status, super.getFileStatus(status.getPath).getModificationTime))
+
+  private def withTime(status: FileStatus, millis: Long): FileStatus =
+    new FileStatus(
+      status.getLen,
+      status.isDirectory,
+      status.getReplication.toInt,
+      status.getBlockSize,
+      millis,
+      status.getPath)
 }

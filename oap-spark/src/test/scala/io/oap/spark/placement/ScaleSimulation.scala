@@ -28,8 +28,10 @@ final class ScaleSimulation(
     seed: Long) {
   import ScaleSimulation._
 
+  // By which placement keys differ from seed to seed.
+  private val writtenMillis = seed * 1000
   private val files = Array.tabulate(rowGroups / rowGroupsOfFile)(n =>
-    FileIdentity.placementKey(path(n), FileBytes, seed))
+    FileIdentity.placementKey(path(n), FileBytes, writtenMillis))
   private val columns = Array.tabulate(Columns)(c => s"c$c")
   private val ids = Array.tabulate(executors)(_.toString)
   private val poolBytes = MeanChunkBytes.toLong * Columns * rowGroups / executors * 11 / 10
@@ -112,8 +114,9 @@ final class ScaleSimulation(
       n % rowGroupsOfFile * length,
       length,
       NoHosts,
-      modificationTime = seed,
-      fileSize = FileBytes)
+      modificationTime = writtenMillis,
+      fileSize = FileBytes
+    )
     FilePartition(n, Array(file))
   }
 
