@@ -67,7 +67,7 @@ private[spark] final class RemovedFiles(
   /** Remembers where the files of a table lie. */
   def tableIsRead(table: CatalogTable): Unit = {
     val name = table.identifier.database.toSeq :+ table.identifier.table
-    table.storage.locationUri.foreach(uri => folders.put(key(name), uri.toString))
+    locationOf(table).foreach(folders.put(key(name), _))
   }
 
   /** Looks for removed files of a table whose chunks stay, unless it has done so within the hour. */
@@ -126,11 +126,15 @@ private[spark] final class RemovedFiles(
 
   private def folder(part: Any): Option[String] = part match {
     case path: Path => Some(path.toString)
-    case table: CatalogTable => table.storage.locationUri.map(_.toString)
+    case table: CatalogTable => locationOf(table)
     case name: TableIdentifier => folderOf(name.database.toSeq :+ name.table)
     case name: Identifier => folderOf(name.namespace.toSeq :+ name.name)
     case _ => None
   }
+
+  /** As files below are called: a URI writes a blank and others otherwise. */
+  private def locationOf(table: CatalogTable): Option[String] =
+    table.storage.locationUri.map(new Path(_).toString)
 
   private def folderOf(name: Seq[String]): Option[String] = Option(folders.getIfPresent(key(name)))
 

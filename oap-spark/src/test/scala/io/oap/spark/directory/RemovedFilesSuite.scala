@@ -72,6 +72,28 @@ class RemovedFilesSuite extends CacheSuite with Eventually {
   test("INSERT OVERWRITE")(assertFreed("i")("INSERT OVERWRITE i SELECT 1L, 1"))
   test("ALTER TABLE RENAME")(assertFreed("r")("ALTER TABLE r RENAME TO r2"))
 
+  test("tables at a location that a URI writes otherwise") {
+    val odd = path("odd a%20b #c")
+    spark.sql(s"CREATE DATABASE odd LOCATION '$odd'")
+    for (command <- Seq("DROP TABLE odd.t", "TRUNCATE TABLE odd.t")) {
+      spark.sql("CREATE TABLE odd.t USING parquet AS SELECT id FROM range(1000)")
+      spark.table("odd.t").collect()
+      assert(heldOf(s"$odd/t") > 0)
+      spark.sql(command)
+      eventually(assert(heldOf(s"$odd/t") === 0))
+    }
+    spark.sql("DROP DATABASE odd CASCADE")
+    val at = path("elsewhere %5b #2")
+    def write(rows: Long): Unit =
+      spark.range(rows).write.mode("overwrite").option("path", at).saveAsTable("oddly")
+    write(1000)
+    spark.table("oddly").collect()
+    assert(heldOf(at) > 0)
+    write(10)
+    eventually(assert(heldOf(at) === 0))
+    spark.sql("DROP TABLE oddly")
+  }
+
   test("ALTER TABLE DROP PARTITION frees that partition only") {
     make("dp", "PARTITIONED BY (p)")
     val kept = heldOf(table("dp") + "/p=1")
