@@ -255,8 +255,9 @@ private[spark] final class Cluster private (
 
   private def joined(executor: SparkInternals.Executor): Unit = {
     val (id, host) = (executor.id, executor.host)
-    directory.executorJoined(id, host, executor.cores, executor.runsQueries)
+    // First the status: figures are accepted of executors that the directory knows.
     status.executorAdded(id, host)
+    directory.executorJoined(id, host, executor.cores, executor.runsQueries)
     if (executor.runsQueries)
       load.executorJoined(id, host, math.max(1, executor.cores / cpusOfTask))
   }

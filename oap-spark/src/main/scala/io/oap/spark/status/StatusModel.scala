@@ -16,6 +16,9 @@ private final class StatusModel {
 
   private val live = new LinkedHashMap[String, ExecutorStatus]
   private val gone = new Last[String, ExecutorStatus](MostGone)
+
+  /** What executors that are gone have in the totals, also many of which nothing else is kept. */
+  private val counted = new Last[String, Figures](MostCounted)
   private val samples = new Samples(MostSamples, LeastSampleMillis)
   private val tables = new Last[String, TableStatus](MostTables)
   private val columns = new Last[(String, String), ColumnStatus](MostColumns)
@@ -24,7 +27,7 @@ private final class StatusModel {
 
   /** An executor that is known already goes on. */
   def executorAdded(id: String, host: String): Unit =
-    if (live.size < MostLive && !gone.containsKey(id)) {
+    if (live.size < MostLive && !counted.containsKey(id)) {
       live.putIfAbsent(
         id,
         new ExecutorStatus(true, 0, ExecutorReport.without(id, host, ExecutorReport.UNUSED, null)))
@@ -36,29 +39,38 @@ private final class StatusModel {
       totals.atMillis,
       totals.executors - (if (status.sampledMillis > 0) 1 else 0),
       totals.figures.minus(status.report.figures.gauges))
-    gone.put(id, new ExecutorStatus(false, status.sampledMillis, status.report))
+    addGone(status.sampledMillis, status.report)
   }
 
+  private def addGone(atMillis: Long, report: ExecutorReport): Unit = {
+    gone.put(report.executor, new ExecutorStatus(false, atMillis, report))
+    counted.put(report.executor, counters(report))
+  }
+
+  /**
+   * An executor that is not known counts as one that has gone: a compacted event log has the samples
+   * of such executors, and no event that they came or went.
+   */
   def executorSampled(atMillis: Long, report: ExecutorReport): Unit = {
     val id = report.executor
-    executorAdded(id, report.host)
-    Option(live.get(id)).foreach { before =>
-      totals = new Sample(
-        // A clock may be set back.
-        math.max(atMillis, totals.atMillis),
-        totals.executors + (if (before.sampledMillis > 0) 0 else 1),
-        totals.figures.minus(before.report.figures).plus(report.figures)
-      )
-      live.put(id, new ExecutorStatus(true, atMillis, report))
-      samples.add(totals)
-    }
-    // What it told last may come after the event that it has gone.
-    Option(gone.get(id)).foreach { before =>
-      totals = new Sample(
-        totals.atMillis,
-        totals.executors,
-        totals.figures.minus(counters(before.report)).plus(counters(report)))
-      gone.put(id, new ExecutorStatus(false, atMillis, report))
+    Option(live.get(id)) match {
+      case Some(before) =>
+        totals = new Sample(
+          // A clock may be set back.
+          math.max(atMillis, totals.atMillis),
+          totals.executors + (if (before.sampledMillis > 0) 0 else 1),
+          totals.figures.minus(before.report.figures).plus(report.figures)
+        )
+        live.put(id, new ExecutorStatus(true, atMillis, report))
+        samples.add(totals)
+      // What an executor told last may come after the event that it has gone.
+      case None =>
+        val before = counted.getOrDefault(id, Figures.NONE)
+        totals = new Sample(
+          math.max(atMillis, totals.atMillis),
+          totals.executors,
+          totals.figures.minus(before).plus(counters(report)))
+        addGone(atMillis, report)
     }
   }
 
@@ -116,6 +128,9 @@ private object StatusModel {
   val MostLive = 20000
 
   val MostGone = 200
+
+  /** Each takes about a kilobyte. */
+  val MostCounted = 20000
   val MostScans = 1000
   val MostTables = 2000
   val MostColumns = 10000

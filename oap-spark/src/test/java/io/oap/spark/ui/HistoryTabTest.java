@@ -30,6 +30,8 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.internal.config.package$;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.scheduler.SparkListenerExecutorAdded;
+import org.apache.spark.scheduler.cluster.ExecutorInfo;
 import org.apache.spark.status.AppHistoryServerPlugin;
 import org.apache.spark.status.AppStatusStore;
 import org.apache.spark.status.ElementTrackingStore;
@@ -39,6 +41,7 @@ import org.apache.spark.util.JsonProtocol;
 import org.apache.spark.util.kvstore.InMemoryStore;
 import org.junit.jupiter.api.Test;
 import scala.Option;
+import scala.collection.immutable.Map$;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -74,9 +77,21 @@ class HistoryTabTest {
   private void replay(List<SparkListenerEvent> events) {
     Seq<SparkListener> listeners = plugin().createListeners(conf, store);
     for (SparkListener listener : CollectionConverters.asJava(listeners)) {
-      events.forEach(listener::onOtherEvent);
+      for (SparkListenerEvent event : events) {
+        if (event instanceof ExecutorSampled sampled) {
+          listener.onExecutorAdded(added(sampled.report()));
+        }
+        listener.onOtherEvent(event);
+      }
     }
     store.close(false);
+  }
+
+  private static SparkListenerExecutorAdded added(ExecutorReport report) {
+    return new SparkListenerExecutorAdded(
+        0,
+        report.executor(),
+        new ExecutorInfo(report.host(), 1, Map$.MODULE$.empty(), Map$.MODULE$.empty()));
   }
 
   private boolean hasTab() {

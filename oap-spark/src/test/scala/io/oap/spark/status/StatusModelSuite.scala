@@ -60,7 +60,10 @@ class StatusModelSuite extends AnyFunSuite {
               if (!last.contains(id)) last += id -> ExecutorReport.without(id, "host", "", null)
               live -= id
             }
-          case _ if live.contains(id) || !last.contains(id) =>
+          case n if n > 2 && !live.contains(id) && !last.contains(id) =>
+            model.executorAdded(id, "host")
+            live += id -> None
+          case _ if live.contains(id) =>
             val before = last.get(id)
             val evictions =
               before.flatMap(r => Option(r.pool)).fold(0L)(_.figures.get(Figure.EVICTIONS))
@@ -73,14 +76,15 @@ class StatusModelSuite extends AnyFunSuite {
             live += id -> Some(now)
             last += id -> now
           case _ =>
-            // What it told last may come after the event that it has gone.
-            val before = last(id)
+            // What it told last may come after the event that it has gone, or without any event.
+            val before = last.get(id)
             val late = report(
               id,
-              readers(random, before.readers),
-              Option(before.pool)
+              readers(random, before.fold(Figures.NONE)(_.readers)),
+              before.fold(Option(pool(random, 1)))(was => Option(was.pool))
                 .map(was => pool(random, was.figures.get(Figure.EVICTIONS) + random.nextInt(5)))
-                .orNull)
+                .orNull
+            )
             model.executorSampled(step, late)
             last += id -> late
         }
@@ -106,6 +110,45 @@ class StatusModelSuite extends AnyFunSuite {
     }
     for (figure <- Figure.OF_READERS.asScala)
       assert(totals.figures.get(figure) === ever.map(_.readers.get(figure)).sum, figure)
+  }
+
+  private def read(hits: Long): Figures = figures(JavaList.of(Figure.HITS))(hits)
+
+  test("an executor whose events a compacted log has lost counts as one that has gone") {
+    val model = new StatusModel
+    val pool = new PoolReport(
+      "dram",
+      "",
+      JavaMap.of(),
+      figures(JavaList.of(Figure.CAPACITY_BYTES))(100),
+      "1",
+      null)
+    model.executorSampled(1000, report("1", read(3), pool))
+    model.executorSampled(2000, report("1", read(5), pool))
+    model.executorAdded("2", "host")
+    model.executorSampled(3000, report("2", read(7), pool))
+    val snapshot = model.snapshot()
+    val (live, gone) = snapshot.executors.asScala.partition(_.isLive)
+    assert(live.map(_.report.executor) === Seq("2"))
+    assert(gone.map(_.report.executor) === Seq("1"))
+    assert(model.executorCount === 1 && snapshot.totals.executors === 1)
+    assert(snapshot.totals.figures.get(Figure.HITS) === 12)
+    assert(snapshot.totals.figures.get(Figure.CAPACITY_BYTES) === 100)
+  }
+
+  test("what an executor told before it went counts once, however many went after it") {
+    val model = new StatusModel
+    val ids = (1 to 2 * StatusModel.MostGone).map(_.toString)
+    ids.foreach(model.executorAdded(_, "host"))
+    ids.foreach(id => model.executorSampled(1000, report(id, read(1), null)))
+    ids.foreach(model.executorRemoved)
+    for (id <- ids) {
+      model.executorSampled(2000, report(id, read(3), null))
+      model.executorAdded(id, "host")
+    }
+    assert(model.executorCount === 0 && model.sums.executors === 0)
+    assert(model.sums.figures.get(Figure.HITS) === 3 * ids.size)
+    assert(model.snapshot().executors.size === StatusModel.MostGone)
   }
 
   test("scans, tables and columns are those of a naive model") {
@@ -185,8 +228,10 @@ class StatusModelSuite extends AnyFunSuite {
 
   test("a clock that is set back loses no sample") {
     val model = new StatusModel
-    for ((at, i) <- Seq(10000L, 50000L, 20000L, 60000L).zipWithIndex)
+    for ((at, i) <- Seq(10000L, 50000L, 20000L, 60000L).zipWithIndex) {
+      model.executorAdded(i.toString, "host")
       model.executorSampled(at, report(i.toString, Figures.NONE, null))
+    }
     val samples = model.snapshot().samples.asScala
     assert(samples.map(_.atMillis) === Seq(10000L, 50000L, 60000L))
     assert(samples.map(_.executors) === Seq(1, 3, 4))
