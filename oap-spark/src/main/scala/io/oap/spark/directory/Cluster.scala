@@ -160,8 +160,8 @@ private[spark] final class Cluster private (
       capacities.remove(report.executor).foreach(bytes => tell(report.executor, Resize(bytes)))
     }
     report.figures.foreach { figures =>
-      logged.add(status.accept(figures))
-      earned.foreach(_.reported(report.executor, figures.figures))
+      status.accept(figures).foreach(logged.add)
+      earned.foreach(_.reported(report.executor, figures.report.figures))
     }
     val reply = ReportReply(report.residency.map(directory.accept), status.pauseMillis)
     if (isNew) newcomers.opened(report.executor)
@@ -182,7 +182,7 @@ private[spark] final class Cluster private (
     val executors = directory.executorIds.toSeq.sortBy(id => (id.length, id))
     val answers = send(executors.map(_ -> TellFigures), FiguresTime)
     answers.flatMap(_.value).foreach(status.accept)
-    answers
+    answers.map(_.map(_.report))
   }
 
   /**

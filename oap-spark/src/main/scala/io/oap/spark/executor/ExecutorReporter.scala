@@ -13,7 +13,7 @@ import io.oap.cache.ColumnCache
 import io.oap.cache.pool.PoolSnapshot
 import io.oap.spark.internals.SparkInternals
 import io.oap.spark.rpc.{ResidencyDelta, ResidencyReply, ServiceNames, SparkRpc, Wire}
-import io.oap.spark.status.ExecutorReport
+import io.oap.spark.status.{ExecutorReport, ToldFigures}
 
 /**
  * Keeps the driver informed of what the cache of this executor holds, is and does, from a thread of
@@ -115,8 +115,9 @@ private final class ExecutorReporter(environment: SparkEnv, cache: Option[Column
   }
 
   /** Figures that are to be told now. */
-  private def newFigures: Option[ExecutorReport] =
-    if (isDue(figuresDue)) Some(ThisExecutor.report()).filterNot(told.contains) else None
+  private def newFigures: Option[ToldFigures] =
+    if (isDue(figuresDue)) Some(ThisExecutor.tell()).filterNot(now => told.contains(now.report))
+    else None
 
   private def isDue(nanos: Long): Boolean = System.nanoTime() - nanos >= 0
 
@@ -129,7 +130,7 @@ private final class ExecutorReporter(environment: SparkEnv, cache: Option[Column
 
   @throws[IOException]
   private def send(
-      figures: Option[ExecutorReport],
+      figures: Option[ToldFigures],
       residency: Option[ResidencyDelta]): Option[ResidencyReply] = {
     if (driver.isEmpty) {
       driver = Some(SparkRpc.ofDriver(environment, ServiceNames.Driver))
@@ -142,7 +143,7 @@ private final class ExecutorReporter(environment: SparkEnv, cache: Option[Column
     val reply =
       Wire.decode[ReportReply](driver.get.ask(Wire.encode(report), self.orNull, AnswerMillis))
     if (figures.isDefined) {
-      told = figures
+      told = figures.map(_.report)
       figuresDue = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(reply.pauseMillis)
     }
     reply.residency

@@ -3,7 +3,7 @@ package io.oap.spark.executor
 import io.oap.cache.pool.PoolStats
 import io.oap.common.FileId
 import io.oap.spark.rpc.{BlockTransfer, ResidencyDelta, ResidencyReply}
-import io.oap.spark.status.ExecutorReport
+import io.oap.spark.status.ToldFigures
 import io.oap.spark.table.PinnedColumns
 
 /**
@@ -15,7 +15,7 @@ import io.oap.spark.table.PinnedColumns
  */
 private[spark] final case class Report(
     executor: String,
-    figures: Option[ExecutorReport],
+    figures: Option[ToldFigures],
     residency: Option[ResidencyDelta])
 
 /**
@@ -29,7 +29,7 @@ private[spark] final case class ReportReply(residency: Option[ResidencyReply], p
 private[spark] sealed trait ExecutorRequest[A] extends Serializable
 
 /** Asks for the figures as of now. */
-private[spark] case object TellFigures extends ExecutorRequest[ExecutorReport]
+private[spark] case object TellFigures extends ExecutorRequest[ToldFigures]
 
 /** Asks for all figures of the pool as of now. */
 private[spark] case object TellPool extends ExecutorRequest[PoolStats]

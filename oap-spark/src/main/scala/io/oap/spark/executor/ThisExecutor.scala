@@ -10,11 +10,19 @@ import org.apache.spark.SparkEnv
 
 import io.oap.cache.ColumnCache
 import io.oap.cache.pool.NativeLibrary
-import io.oap.spark.status.{ExecutorReport, Figures, PoolReport}
+import io.oap.spark.status.{ExecutorReport, Figures, PoolReport, ToldFigures}
 import io.oap.spark.status.CacheSnapshot.Sample
 
 /** What the column cache of this process is and has done. */
 private[spark] object ThisExecutor {
+
+  private var lastNumber = 0L
+
+  /** Makes the report for the driver. */
+  def tell(): ToldFigures = synchronized {
+    lastNumber += 1
+    ToldFigures(lastNumber, report())
+  }
 
   /** Opens no cache. */
   def report(): ExecutorReport = {

@@ -2,6 +2,7 @@ package io.oap.spark.status
 
 import scala.util.control.NonFatal
 
+import com.google.common.cache.CacheBuilder
 import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging
 import org.apache.spark.scheduler._
@@ -21,20 +22,28 @@ private[spark] final class CacheStatus(isReplayed: Boolean) extends SnapshotList
 
   private val model = new StatusModel
 
+  /** Numbers of the figures that each executor has told last, also of some that are gone. */
+  private val numbers = CacheBuilder.newBuilder().maximumSize(StatusModel.MostLive.toLong)
+    .build[String, java.lang.Long]().asMap()
+
   override def snapshot(): CacheSnapshot = model.synchronized(model.snapshot())
 
   /** The sums of the snapshot alone. */
   def totals: Sample = model.synchronized(model.sums)
 
   /**
-   * Takes the figures of an executor of this application.
+   * Takes the figures of an executor of this application, unless it has told newer ones meanwhile.
    *
-   * @return the event of it, for the event log
+   * @return the event of it, for the event log; nothing where they are older
    */
-  def accept(report: ExecutorReport): ExecutorSampled = {
-    val sampled = new ExecutorSampled(System.currentTimeMillis(), report)
-    model.synchronized(model.executorSampled(sampled.atMillis, report))
-    sampled
+  def accept(told: ToldFigures): Option[ExecutorSampled] = model.synchronized {
+    val before = numbers.getOrDefault(told.report.executor, 0L)
+    Option.when(told.number > before) {
+      numbers.put(told.report.executor, told.number)
+      val sampled = new ExecutorSampled(System.currentTimeMillis(), told.report)
+      model.executorSampled(sampled.atMillis, told.report)
+      sampled
+    }
   }
 
   /**

@@ -1,0 +1,32 @@
+package io.oap.spark.status
+
+import java.util.{Map => JavaMap}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.oap.cache.stats.Figure
+
+/** Which figures of executors count. */
+class CacheStatusSuite extends AnyFunSuite {
+
+  private def told(number: Long, hits: Int): ToldFigures = {
+    val figures = Figures.ofJson(JavaMap.of("hits", hits))
+    ToldFigures(
+      number,
+      new ExecutorReport("1", "host", ExecutorReport.OPEN, null, null, figures))
+  }
+
+  test("figures that were asked for do not take the place of newer ones") {
+    val status = new CacheStatus(isReplayed = false)
+    status.executorAdded("1", "host")
+    def hits: Long = status.totals.figures.get(Figure.HITS)
+    assert(status.accept(told(number = 2, hits = 5)).map(_.report.readers.get(Figure.HITS)) ===
+      Some(5L))
+    assert(status.accept(told(number = 1, hits = 3)) === None)
+    assert(hits === 5)
+    status.executorRemoved("1")
+    assert(status.accept(told(number = 1, hits = 3)) === None)
+    assert(status.accept(told(number = 3, hits = 6)).isDefined)
+    assert(hits === 6)
+  }
+}
