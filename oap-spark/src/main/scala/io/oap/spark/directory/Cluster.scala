@@ -130,11 +130,12 @@ private[spark] final class Cluster private (
 
   private def earnedExecutors(context: SparkContext): Option[EarnedExecutors] = {
     val conf = context.getConf
+    val weak = new WeakReference(context) // as in begin
     val time = OapConfig.CACHE_KEEP_EXECUTORS.get(conf.getOption(_).orNull).longValue.millis
     Option.when(time > Duration.Zero && SparkInternals.isAllocatedDynamically(conf))(
       new EarnedExecutors(
         time.toNanos,
-        SparkInternals.keep(context, _, _),
+        (id, stays) => Option(weak.get).foreach(SparkInternals.keep(_, id, stays)),
         () => System.nanoTime()))
   }
 

@@ -17,9 +17,10 @@ class PerSparkContextSuite extends AnyFunSuite with Eventually {
   override implicit val patienceConfig: PatienceConfig =
     PatienceConfig(timeout = Span(60, Seconds), interval = Span(50, Millis))
 
-  private def endedApplication(): WeakReference[SparkContext] = {
+  private def endedApplication(settings: Seq[(String, String)]): WeakReference[SparkContext] = {
     val context = new SparkContext(
-      new SparkConf().setMaster("local[1]").setAppName("ended").set("spark.ui.enabled", "false"))
+      new SparkConf().setMaster("local[1]").setAppName("ended").set("spark.ui.enabled", "false")
+        .setAll(settings))
     Cluster.of(context)
     CacheStatus.of(context)
     PinnedTables.of(context)
@@ -28,11 +29,22 @@ class PerSparkContextSuite extends AnyFunSuite with Eventually {
     new WeakReference(context)
   }
 
-  test("a context that has stopped is let go") {
-    val ended = endedApplication()
+  private def assertLetGo(settings: (String, String)*): Unit = {
+    val ended = endedApplication(settings)
     eventually {
       System.gc()
       assert(ended.get === null)
     }
+  }
+
+  test("a context that has stopped is let go")(assertLetGo())
+
+  test("so is one whose dynamic allocation keeps executors") {
+    assertLetGo(
+      "spark.oap.cache.keepExecutors" -> "1h",
+      "spark.dynamicAllocation.enabled" -> "true",
+      // Or Spark would not have it in local mode.
+      "spark.dynamicAllocation.testing" -> "true"
+    )
   }
 }
