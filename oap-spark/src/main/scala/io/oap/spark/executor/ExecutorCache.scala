@@ -2,6 +2,7 @@ package io.oap.spark.executor
 
 import java.util.concurrent.atomic.AtomicReference
 
+import scala.concurrent.duration._
 import scala.util.control.NonFatal
 
 import org.apache.spark.{SparkConf, SparkEnv}
@@ -16,8 +17,9 @@ import io.oap.spark.status.{CacheMetrics, CacheStatus}
 
 /**
  * The column cache of this process, opened when a task first wants it, from the configuration the
- * executor was started with. It lives as long as the process, across Spark applications in one
- * JVM as long as their configuration of it is the same. Thread-safe.
+ * executor was started with; no task waits for long until it is. It lives as long as the process,
+ * across Spark applications in one JVM as long as their configuration of it is the same.
+ * Thread-safe.
  */
 object ExecutorCache extends Logging {
 
@@ -33,11 +35,28 @@ object ExecutorCache extends Logging {
   private val opened = new AtomicReference[Opened]()
   private val totals = new CacheCounters
 
-  /** The cache, or nothing when it cannot be had; the reason was logged once. */
+  /**
+   * Most pools open in less. Committing or erasing hundreds of gigabytes takes minutes, and so may
+   * reopening what millions of chunks lie in; Spark's own reading is faster than a wait for that.
+   */
+  private val Patience = 10.seconds
+
+  private val opening =
+    new PatientOpening[SparkEnv, Either[String, ColumnCache]](Patience)(open)
+
+  /**
+   * The cache, or nothing when it cannot be had, or not yet; the reason was logged once.
+   *
+   * @throws InterruptedException when the thread is interrupted while it waits for the opening
+   */
   def get(): Option[ColumnCache] = {
     val environment = SparkEnv.get
-    openedFor(environment).getOrElse(openOnce(environment)).toOption
+    openedFor(environment).orElse(opening.get(environment)).flatMap(_.toOption)
   }
+
+  /** Why `get` has given nothing. */
+  private[spark] def whyNone: String =
+    ifOpened.flatMap(_.left.toOption).getOrElse("the column cache is still being opened")
 
   /** The cache, or why it cannot be had; nothing before a task of this application wanted it. */
   private[spark] def ifOpened: Option[Either[String, ColumnCache]] =
@@ -59,10 +78,6 @@ object ExecutorCache extends Logging {
     warning.foreach(logWarning(_))
     warning
   }
-
-  /** Opens it for the first of the tasks that begin together; the others wait for that. */
-  private def openOnce(environment: SparkEnv): Either[String, ColumnCache] =
-    synchronized(openedFor(environment).getOrElse(open(environment)))
 
   private def open(environment: SparkEnv): Either[String, ColumnCache] = {
     val settings = settingsOf(environment.conf)

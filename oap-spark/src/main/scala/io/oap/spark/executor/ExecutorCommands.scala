@@ -33,8 +33,7 @@ private object ExecutorCommands extends Logging {
 
   /** Changes the capacity of the pool; opens it, if no task has wanted it. */
   def resize(bytes: Long): Resized = ExecutorCache.get() match {
-    case None =>
-      Resized(None, ExecutorCache.ifOpened.flatMap(_.left.toOption))
+    case None => Resized(None, Some(ExecutorCache.whyNone))
     case Some(cache) =>
       try {
         val warning = ExecutorCache.resize(cache, bytes)

@@ -56,8 +56,8 @@ private[spark] abstract class WarmReaderFactory(isPatient: Boolean) extends Part
       ExecutorCache.get() match {
         case Some(cache) => reader(partition, cache)
         case None =>
-          val fault = ExecutorCache.ifOpened.flatMap(_.left.toOption)
-          new OneRow(() => Warmed(here, fault = fault).toRow)
+          val fault = ExecutorCache.whyNone
+          new OneRow(() => Warmed(here, fault = Some(fault)).toRow)
       }
   }
 
