@@ -244,6 +244,11 @@ int oap_pool_set_note(oap_pool *pool, const oap_chunk *chunk, uint64_t note);
 /* That number. EINVAL: the chunk is not pinned. */
 int oap_pool_note(oap_pool *pool, const oap_chunk *chunk, uint64_t *note);
 
+/* Asks whether the system can read a pinned chunk, where a disk may have failed: to read what it
+ * cannot give ends in SIGBUS. 0 also where the system does not tell (before Linux 5.14). Waits for
+ * the disk. EIO: it cannot; EINVAL: the chunk is not pinned. */
+int oap_pool_is_readable(oap_pool *pool, const oap_chunk *chunk);
+
 /* Gives a reservation back. EINVAL: not a reservation that is open. */
 int oap_pool_abandon(oap_pool *pool, const oap_chunk *chunk);
 

@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define CAPACITY (UINT64_C(1) << 20)
@@ -176,10 +178,101 @@ static void slots_are_lost(void) {
   CHECK(stats.lost_writes == 1 && stats.chunks == 0);
 }
 
+/* ---- A disk that does not give what it has ---- */
+
+ssize_t __real_pread(int file, void *to, size_t bytes, off_t start);
+ssize_t __wrap_pread(int file, void *to, size_t bytes, off_t start);
+
+static off_t unreadable = -1; /* byte of the files; -1: none */
+
+ssize_t __wrap_pread(int file, void *to, size_t bytes, off_t start) {
+  errno = EIO;
+  return start <= unreadable && unreadable < start + (off_t)bytes
+             ? -1
+             : __real_pread(file, to, bytes, start);
+}
+
+/* Slots and sketches are read before they are mapped. */
+static void tables_cannot_be_read(void) {
+  enum { SHARDS = 2 };
+  oap_options options = home_options(CAPACITY);
+  options.shards = SHARDS;
+  home_clear();
+  oap_pool *pool;
+  home_open(&options, &pool);
+  put(pool, 0, 5);
+  const oap_home_header *header = pool->home.header;
+  off_t second = (off_t)(OAP_HOME_HEADER + header->shape.kept_bytes);
+  off_t places[] = {second, second + (off_t)(atomic_load(&header->ready[1]) * sizeof(oap_slot)),
+                    second + (off_t)header->shape.kept_bytes - 1};
+  pool_close(pool);
+  for (int i = 0; i < 3; i++) {
+    unreadable = places[i];
+    CHECK(!home_open(&options, &pool));
+    CHECK(strstr(oap_pool_origin(pool)->unusable, "damaged") != NULL);
+    unlink(home_file(pool, ".meta"));
+    pool_close(pool);
+  }
+  unreadable = -1;
+  CHECK(home_open(&options, &pool) && oap_pool_origin(pool)->chunks == 5);
+  pool_close(pool);
+}
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
+
+/* Whether the kernel says what cannot be read before it is read: Linux 5.14. */
+static bool kernel_tells(void) {
+  static _Alignas(1 << 16) char page[1 << 16];
+  return madvise(page, sizeof(page), MADV_POPULATE_READ) == 0;
+}
+
+/* A file that has been cut answers as a disk that fails does: by SIGBUS. */
+static void pin_what_cannot_be_read(void) {
+  oap_options options = home_options(CAPACITY);
+  oap_pool *pool;
+  CHECK(home_open(&options, &pool));
+  oap_key key[] = {key_of(0), key_of(1)};
+  oap_chunk chunk, held;
+  CHECK(oap_pool_pin(pool, &key[0], &held) == 0 && oap_pool_is_readable(pool, &held) == 0);
+  CHECK(truncate(home_file(pool, ".data"), 0) == 0);
+  CHECK(oap_pool_is_readable(pool, &held) == -EIO);
+  CHECK(oap_pool_pin(pool, &key[1], &chunk) == -ENOENT && !oap_pool_is_held(pool, &key[1]));
+  oap_stats stats;
+  oap_pool_stats(pool, &stats);
+  CHECK(stats.damaged == 1 && stats.pinned_chunks == 1);
+  CHECK(oap_pool_unpin(pool, &held) == 0);
+  CHECK(oap_pool_is_readable(pool, &held) == -EINVAL);
+}
+
+/* Chunks that the disk does not give are missed, and the process lives. */
+static void chunks_cannot_be_read(void) {
+  oap_options options = home_options(CAPACITY);
+  oap_pool *pool;
+  home_clear();
+  home_open(&options, &pool);
+  put(pool, 0, 2);
+  pool_close(pool);
+  if (!kernel_tells()) {
+    return;
+  }
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    pin_what_cannot_be_read();
+    _exit(0);
+  }
+  int status;
+  CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   pinned_while_it_retires();
   disk_is_full();
+  tables_cannot_be_read();
+  chunks_cannot_be_read();
   slots_are_lost();
   return 0;
 }

@@ -164,6 +164,12 @@ static jlong native_note(JNIEnv *env, jclass class, jlong pool, jlong slot_and_g
   return (jlong)note;
 }
 
+static jint native_is_readable(JNIEnv *env, jclass class, jlong pool, jlong slot_and_generation,
+                               jint shard) {
+  oap_chunk chunk = chunk_of(slot_and_generation, shard, 0);
+  return oap_pool_is_readable(oap_at(pool), &chunk);
+}
+
 static jint native_abandon(JNIEnv *env, jclass class, jlong pool, jlong slot_and_generation,
                            jint shard, jlong bytes) {
   oap_chunk chunk = chunk_of(slot_and_generation, shard, bytes);
@@ -256,6 +262,7 @@ static const JNINativeMethod methods[] = {
     {"publish", "(JJIJ)I", (void *)native_publish},
     {"setNote", "(JJIJ)I", (void *)native_set_note},
     {"note", "(JJI)J", (void *)native_note},
+    {"isReadable", "(JJI)I", (void *)native_is_readable},
     {"abandon", "(JJIJ)I", (void *)native_abandon},
     {"pin", "(JJJJJZJ)I", (void *)native_pin},
     {"unpin", "(JJIJ)I", (void *)native_unpin},

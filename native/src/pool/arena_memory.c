@@ -12,6 +12,9 @@
 /* From linux/mempolicy.h, which not every system has. */
 enum { POLICY_BIND = 2, POLICY_INTERLEAVE = 3 };
 
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -207,4 +210,12 @@ void oap_memory_touch(const oap_arena *arena, uint64_t offset, uint64_t bytes) {
   if (madvise(arena->data + offset, bytes, MADV_POPULATE_WRITE) != 0 && errno == EINVAL) {
     touch_pages(arena->data + offset, bytes);
   }
+}
+
+bool oap_memory_is_readable(const void *data, uint64_t bytes) {
+  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+  uintptr_t start = (uintptr_t)data / page * page;
+  uintptr_t end = oap_round_up((uintptr_t)data + bytes, page);
+  return madvise((void *)start, end - start, MADV_POPULATE_READ) == 0 ||
+         (errno != EFAULT && errno != EHWPOISON);
 }

@@ -21,6 +21,11 @@ int oap_memory_commit(oap_arena *arena, uint64_t offset, uint64_t from, uint64_t
 /* Whether the system, and the arena's nodes, can give so many more bytes. 0 or -ENOMEM. */
 int oap_memory_has_room(const oap_arena *arena, uint64_t bytes);
 
+/* Whether a mapped range can be read. Where a disk fails, a read ends in SIGBUS; this asks the
+ * kernel first, and brings the pages in. True where the kernel does not tell (before Linux 5.14).
+ */
+bool oap_memory_is_readable(const void *data, uint64_t bytes);
+
 /* As oap_arena_touch. */
 void oap_memory_touch(const oap_arena *arena, uint64_t offset, uint64_t bytes);
 

@@ -186,6 +186,15 @@ int oap_shard_note(oap_shard *shard, const oap_chunk *chunk, uint64_t *note) {
   return 0;
 }
 
+int oap_shard_is_readable(oap_shard *shard, const oap_chunk *chunk) {
+  uint64_t word;
+  oap_slot *slot = slot_of(shard, chunk, &word);
+  if (slot == NULL || oap_word_pins(word) == 0) {
+    return -EINVAL;
+  }
+  return oap_content_is_readable(shard, slot) ? 0 : -EIO;
+}
+
 /* Unlocks the shard, then gives to the system what is left over. */
 static void unlock(oap_shard *shard, const oap_leftover *left) {
   pthread_mutex_unlock(&shard->lock);
@@ -244,11 +253,11 @@ int oap_shard_abandon(oap_shard *shard, const oap_chunk *chunk) {
   return 0;
 }
 
-/* Hashes an unverified chunk that is pinned, so that later pins need not. A wrong one is dropped,
- * and false. Threads that come at the same time each do it. */
+/* Hashes an unverified chunk that is pinned, so that later pins need not. A wrong one, or one that
+ * the disk does not give, is dropped, and false. Threads that come at the same time each do it. */
 static bool verify(oap_shard *shard, uint32_t number, uint64_t before) {
   oap_slot *slot = &shard->slots[number];
-  if (oap_content_hash(shard, slot) == slot->content) {
+  if (oap_content_is_readable(shard, slot) && oap_content_hash(shard, slot) == slot->content) {
     atomic_fetch_and_explicit(&slot->word, ~OAP_UNVERIFIED, memory_order_relaxed);
     return true;
   }

@@ -16,6 +16,7 @@ int oap_shard_trim(oap_shard *shard, oap_chunk *chunk, uint64_t bytes);
 int oap_shard_publish(oap_shard *shard, const oap_chunk *chunk);
 int oap_shard_set_note(oap_shard *shard, const oap_chunk *chunk, uint64_t note);
 int oap_shard_note(oap_shard *shard, const oap_chunk *chunk, uint64_t *note);
+int oap_shard_is_readable(oap_shard *shard, const oap_chunk *chunk);
 int oap_shard_abandon(oap_shard *shard, const oap_chunk *chunk);
 int oap_shard_pin(oap_shard *shard, const oap_hashed_key *key, bool is_use, oap_chunk *out);
 int oap_shard_unpin(oap_shard *shard, const oap_chunk *chunk);

@@ -1,7 +1,9 @@
-/* The content hash of a slot's chunk: see content.h. */
+/* The bytes of a slot's chunk: see content.h. */
 #include "content.h"
 
+#include "arena_parts.h"
 #include "base/content_hash.h"
+#include "stripe.h"
 
 uint64_t oap_content_hash(const oap_shard *shard, const oap_slot *slot) {
   oap_hashed_key key = oap_slot_key(slot);
@@ -12,4 +14,16 @@ uint64_t oap_content_hash(const oap_shard *shard, const oap_slot *slot) {
     oap_content_add(&content, oap_shard_address(shard, piece.position), piece.bytes);
   }
   return oap_content_end(&content, slot->bytes, slot->note);
+}
+
+bool oap_content_is_readable(const oap_shard *shard, const oap_slot *slot) {
+  bool is_readable = true;
+  for (uint32_t i = 0; is_readable && i < oap_slot_pieces(slot); i++) {
+    oap_piece piece = oap_slot_piece(slot, i);
+    const oap_range *stripe = oap_stripe_at(shard, piece.position);
+    bool is_in_file = shard->arenas[stripe - shard->stripes].file >= 0;
+    is_readable = !is_in_file ||
+                  oap_memory_is_readable(oap_shard_address(shard, piece.position), piece.bytes);
+  }
+  return is_readable;
 }

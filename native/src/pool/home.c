@@ -4,6 +4,7 @@
 #include "arena_parts.h"
 #include "base/arithmetic.h"
 #include "home_files.h"
+#include "home_judge.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,17 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define FORMAT UINT64_C(0x4f4150504f4f4c01) /* the last byte counts layouts */
 #define HEARTBEAT_MS 60000
-
-static uint64_t sum_of(const oap_home_header *header) {
-  const unsigned char *bytes = (const unsigned char *)header;
-  uint64_t sum = 0;
-  for (size_t i = 0; i < offsetof(oap_home_header, sum); i++) {
-    sum = oap_mix(sum ^ bytes[i]);
-  }
-  return sum;
-}
 
 static void read_boot(char boot[40]) {
   memset(boot, 0, 40);
@@ -36,10 +27,6 @@ static void read_boot(char boot[40]) {
   }
 }
 
-static uint64_t meta_bytes(const oap_home_shape *shape) {
-  return OAP_HOME_HEADER + shape->shards * shape->kept_bytes;
-}
-
 static int map_header(oap_home *home, int meta) {
   void *header = mmap(NULL, OAP_HOME_HEADER, PROT_READ | PROT_WRITE, MAP_SHARED, meta, 0);
   if (header == MAP_FAILED) {
@@ -48,33 +35,6 @@ static int map_header(oap_home *home, int meta) {
   home->header = header;
   home->meta = meta;
   return 0;
-}
-
-/* Why a home cannot be taken over; NULL: it can. */
-static const char *judge(int meta, const oap_home_shape *shape) {
-  oap_home_header header;
-  struct stat status;
-  if (pread(meta, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
-      fstat(meta, &status) != 0) {
-    return "it is damaged";
-  }
-  if (header.format != FORMAT) {
-    return "another version of OAP has made it";
-  }
-  if (header.sum != sum_of(&header)) {
-    return "it is damaged";
-  }
-  if (memcmp(header.shape.library, shape->library, sizeof(shape->library)) != 0) {
-    return "another version of OAP has made it";
-  }
-  if (memcmp(&header.shape, shape, sizeof(*shape)) != 0) {
-    return "it has another size, policy or number of paths";
-  }
-  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-  uint64_t part = atomic_load(&header.part);
-  bool is_whole = (uint64_t)status.st_size == meta_bytes(shape) && part > 0 &&
-                  part <= shape->stripe && part % page == 0;
-  return is_whole ? NULL : "it is damaged";
 }
 
 /* Opens the files of chunks. False: they are not there, or have been cut. */
@@ -111,10 +71,25 @@ static void unmap_header(oap_home *home) {
   home->meta = -1;
 }
 
+/* What search looks for, and with what right it removes. */
+typedef struct {
+  oap_home *home; /* gets what is found; NULL: nothing is wanted */
+  const oap_options *options;
+  const oap_directories *all;
+  const oap_home_shape *shape;
+  uint64_t sketch_bytes;
+  uint32_t keep_seconds;
+  uint32_t removed;
+  char name[OAP_HOME_NAME]; /* of what was found */
+} search;
+
 /* Takes a home over whose .meta file is locked; false: it cannot be, and why is noted. */
-static bool take_over(oap_home *home, const oap_options *options, const oap_directories *all,
-                      const char *name, int meta, const oap_home_shape *shape) {
-  const char *fault = judge(meta, shape);
+static bool take_over(const search *s, int meta, const char *name) {
+  oap_home *home = s->home;
+  const char *fault = oap_home_judge(meta, s->shape);
+  if (fault == NULL) {
+    fault = oap_home_judge_table(meta, s->shape, s->sketch_bytes);
+  }
   if (fault == NULL && map_header(home, meta) != 0) {
     fault = "it cannot be mapped";
   }
@@ -123,10 +98,10 @@ static bool take_over(oap_home *home, const oap_options *options, const oap_dire
     read_boot(boot);
     /* A failure of power takes room away that no journal has noted yet; bad blocks of persistent
      * memory are looked for anew. */
-    bool is_sure = options->medium != OAP_FSDAX && boot[0] != 0 &&
+    bool is_sure = s->options->medium != OAP_FSDAX && boot[0] != 0 &&
                    memcmp(boot, home->header->boot, sizeof(boot)) == 0;
     home->full = is_sure ? atomic_load(&home->header->part) : 0;
-    if (open_data(home, all, name, shape)) {
+    if (open_data(home, s->all, name, s->shape)) {
       memcpy(home->header->boot, boot, sizeof(boot));
       return true;
     }
@@ -138,17 +113,6 @@ static bool take_over(oap_home *home, const oap_options *options, const oap_dire
   return false;
 }
 
-/* What search looks for, and with what right it removes. */
-typedef struct {
-  oap_home *home; /* gets what is found; NULL: nothing is wanted */
-  const oap_options *options;
-  const oap_directories *all;
-  const oap_home_shape *shape;
-  uint32_t keep_seconds;
-  uint32_t removed;
-  char name[OAP_HOME_NAME]; /* of what was found */
-} search;
-
 /* Takes over or removes the home of an open .meta file. One that lies in another path than the
  * first was made with other paths. False: the file is to be closed. Takes no lock in vain: another
  * process would believe that the home is in use. */
@@ -157,7 +121,7 @@ static bool look_at(search *s, int meta, const char *name, bool is_in_first) {
     return false;
   }
   bool is_wanted = is_in_first && s->home != NULL && s->home->header == NULL;
-  const char *fault = is_wanted ? judge(meta, s->shape) : NULL;
+  const char *fault = is_wanted ? oap_home_judge(meta, s->shape) : NULL;
   bool fits = is_wanted && fault == NULL;
   bool is_expired = oap_home_is_expired(meta, s->keep_seconds);
   if (fault != NULL) {
@@ -166,7 +130,7 @@ static bool look_at(search *s, int meta, const char *name, bool is_in_first) {
   if ((!fits && !is_expired) || !oap_home_take(meta)) {
     return false;
   }
-  if (fits && take_over(s->home, s->options, s->all, name, meta, s->shape)) {
+  if (fits && take_over(s, meta, name)) {
     memcpy(s->name, name, OAP_HOME_NAME);
     return true;
   }
@@ -218,7 +182,7 @@ static int make(oap_home *home, const oap_options *options, const oap_directorie
   if (error == 0) {
     error = oap_file_keep_in_place(meta);
   }
-  if (error == 0 && ftruncate(meta, (off_t)meta_bytes(shape)) != 0) {
+  if (error == 0 && ftruncate(meta, (off_t)oap_home_meta_bytes(shape)) != 0) {
     error = -errno;
   }
   if (error == 0) {
@@ -243,9 +207,7 @@ static int make(oap_home *home, const oap_options *options, const oap_directorie
   home->is_new = true;
   home->header->shape = *shape;
   read_boot(home->header->boot);
-  home->header->sum = 0;
-  home->header->format = FORMAT;
-  home->header->sum = sum_of(home->header);
+  oap_home_sign(home->header);
   return 0;
 }
 
@@ -260,7 +222,8 @@ static void *beat(void *argument) {
   return NULL;
 }
 
-int oap_home_open(oap_home *home, const oap_options *options, const oap_home_shape *shape) {
+int oap_home_open(oap_home *home, const oap_options *options, const oap_home_shape *shape,
+                  uint64_t sketch_bytes) {
   oap_directories all;
   if (strlen(options->paths[0]) + sizeof("/oap-4294967295/") + OAP_HOME_NAME >
       sizeof(home->origin.home)) {
@@ -270,6 +233,7 @@ int oap_home_open(oap_home *home, const oap_options *options, const oap_home_sha
                    .options = options,
                    .all = &all,
                    .shape = shape,
+                   .sketch_bytes = sketch_bytes,
                    .keep_seconds = options->keep_seconds};
   int error = oap_directories_open(options, true, &all);
   if (error != 0) {

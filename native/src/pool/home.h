@@ -57,8 +57,10 @@ typedef struct oap_home {
 } oap_home;
 
 /* Finds a home of that shape in the paths of the options, or makes one, and removes those that
- * nobody has used for so long as the options say. 0 or -errno; it is to be closed in any case. */
-int oap_home_open(oap_home *home, const oap_options *options, const oap_home_shape *shape);
+ * nobody has used for so long as the options say. The last sketch_bytes of what each shard keeps
+ * are its sketch. 0 or -errno; it is to be closed in any case. */
+int oap_home_open(oap_home *home, const oap_options *options, const oap_home_shape *shape,
+                  uint64_t sketch_bytes);
 
 /* Removes all homes in these paths that nobody has; returns how many. */
 uint32_t oap_home_remove_unused(const oap_options *options);

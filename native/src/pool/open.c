@@ -125,7 +125,7 @@ static int open_home(oap_pool *pool, const oap_options *options, uint64_t part, 
                           .paths = pool->arena_count};
   strncpy(shape.policy, policy->name, sizeof(shape.policy) - 1);
   strncpy(shape.library, oap_pool_version(), sizeof(shape.library) - 1);
-  int error = oap_home_open(&pool->home, options, &shape);
+  int error = oap_home_open(&pool->home, options, &shape, oap_shard_sketch_bytes(&shard));
   if (error == 0) { /* what has room already; nothing, in a new one */
     pool->part = pool->home.full;
     pool->ever = pool->home.full;

@@ -77,6 +77,11 @@ int oap_pool_note(oap_pool *pool, const oap_chunk *chunk, uint64_t *note) {
   return shard == NULL ? -EINVAL : oap_shard_note(shard, chunk, note);
 }
 
+int oap_pool_is_readable(oap_pool *pool, const oap_chunk *chunk) {
+  oap_shard *shard = shard_of_chunk(pool, chunk);
+  return shard == NULL ? -EINVAL : has_lost_slots(pool) ? 0 : oap_shard_is_readable(shard, chunk);
+}
+
 int oap_pool_abandon(oap_pool *pool, const oap_chunk *chunk) {
   oap_shard *shard = shard_of_chunk(pool, chunk);
   return shard == NULL ? -EINVAL : has_lost_slots(pool) ? 0 : oap_shard_abandon(shard, chunk);

@@ -6,13 +6,13 @@
  *   poison bad_blocks     freed memory under AddressSanitizer; what the kernel says of bad memory
  *   arena.h               a mapping of one path or memory node
  *   arena_parts arena_memory arena_file arena_device    what the kinds of mappings are made of
- *   home_files home       files with names, for pools that outlive their process
+ *   home_files home.h home_judge home.c    files with names, for pools that outlive their process
  *   arena.c table         mappings of chunks, of tables
  *   space index sketch counters   free extents; keys to slots; frequencies; counts without a lock
  *   policy policy_s3fifo policy_lru policy_generations    who leaves
  *   shard                 one lock, a part of each arena; tables and figures
  *   stripe                a shard's part of one arena: its limit, and what goes back to the system
- *   content               a hash of a chunk's bytes
+ *   content               a chunk's bytes: whether they can be read, their hash
  *   room                  a slot and extents for a chunk: allocate, evict, drop, free
  *   drop chunk resize rebuild    drop; reserve, publish, pin; another capacity; a table left behind
  *   leaving               which chunks would leave next

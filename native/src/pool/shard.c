@@ -128,6 +128,11 @@ uint64_t oap_shard_kept_bytes(const oap_shard_options *options) {
   return tables.slots_end + tables.words_end - tables.words_at;
 }
 
+uint64_t oap_shard_sketch_bytes(const oap_shard_options *options) {
+  table_plan tables = plan_of(options);
+  return tables.words_end - tables.words_at;
+}
+
 static uint64_t in_pages(uint64_t bytes) {
   return oap_round_up(bytes, (uint64_t)sysconf(_SC_PAGESIZE));
 }

@@ -87,6 +87,9 @@ typedef struct oap_shard_options {
 /* How many bytes of a file such a shard's slots and sketch take; a multiple of the page size. */
 uint64_t oap_shard_kept_bytes(const oap_shard_options *options);
 
+/* How many of them, the last ones, are the sketch's. */
+uint64_t oap_shard_sketch_bytes(const oap_shard_options *options);
+
 /* Leaves the file as it is now: what becomes of slots from here on is not written to it, and the
  * file is not used any more. 0, also if it was left before, or -errno; then slots are written to it
  * still. By one thread at a time. */

@@ -27,9 +27,9 @@ final class Checksum {
     return of(room.pieces(), room::piece);
   }
 
-  /** Whether a chunk has the bytes it was published with. */
+  /** Whether a chunk can be read and has the bytes it was published with. */
   static boolean isRight(Pin pin) {
-    return pin.note() == of(pin.pieces(), pin::piece);
+    return pin.isReadable() && pin.note() == of(pin.pieces(), pin::piece);
   }
 
   private static long of(int pieces, IntFunction<ByteBuffer> piece) {

@@ -67,13 +67,21 @@ public final class PinnedChunks implements AutoCloseable {
   public boolean dropDamaged() {
     boolean isDamaged = false;
     for (int i = 0; i < buffers.length; i++) {
-      long checksum = pins[i] == null ? checksums[i] : pins[i].note();
-      if (checksum != 0 && checksum != Checksum.of(buffers[i])) {
+      if (isDamaged(i)) {
         cache.dropDamaged(requests.get(i).key());
         isDamaged = true;
       }
     }
     return isDamaged;
+  }
+
+  private boolean isDamaged(int index) {
+    Pin pin = pins[index];
+    if (pin != null && !pin.isReadable()) {
+      return true;
+    }
+    long checksum = pin == null ? checksums[index] : pin.note();
+    return checksum != 0 && checksum != Checksum.of(buffers[index]);
   }
 
   /** Ends all pins. Closing again does nothing. */

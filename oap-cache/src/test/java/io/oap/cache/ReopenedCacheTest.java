@@ -1,17 +1,23 @@
 package io.oap.cache;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.oap.cache.file.KnownFiles.KnownFile;
+import io.oap.cache.pool.Pin;
 import io.oap.cache.stats.CacheCounters;
 import io.oap.common.ChunkKey;
 import io.oap.common.FileIdentity;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -39,10 +45,17 @@ class ReopenedCacheTest {
     }
   }
 
+  /** The file that chunks lie in. */
+  private Path data() throws IOException {
+    return Path.of(homes().get(0).toString().replace(".meta", ".data"));
+  }
+
   private static void put(ColumnCache cache, ChunkKey key) {
     ReadContext context = new ReadContext(new CacheCounters());
     try (ChunkLoad load = new ChunkLoad(cache.chunks(), key, 100, null, 0, 0, context)) {
-      load.publish(1);
+      byte[] bytes = new byte[100];
+      Arrays.fill(bytes, (byte) (77 + key.column()));
+      load.publish(ByteBuffer.wrap(bytes), Checksum.of(ByteBuffer.wrap(bytes)));
     }
   }
 
@@ -59,6 +72,24 @@ class ReopenedCacheTest {
       assertNotNull(file);
       assertEquals(FILE, file.identity());
       assertEquals(List.of("a"), file.columns());
+    }
+  }
+
+  @Test
+  void chunkThatItsDiskDoesNotGive_isNotRight() throws IOException {
+    ChunkKey key = ChunkKey.encoded(FILE.id(), 0, 0);
+    try (ColumnCache cache = open()) {
+      put(cache, key);
+      try (Pin pin = cache.chunks().pool.pin(key)) {
+        assertTrue(pin.isReadable());
+        assertTrue(Checksum.isRight(pin));
+        // To read beyond a file's end fails as a disk does, by a signal.
+        try (FileChannel file = FileChannel.open(data(), StandardOpenOption.WRITE)) {
+          file.truncate(0);
+        }
+        assertFalse(pin.isReadable());
+        assertFalse(Checksum.isRight(pin));
+      }
     }
   }
 

@@ -60,6 +60,8 @@ final class NativePool {
 
   static native long note(long pool, long slotAndGeneration, int shard);
 
+  static native int isReadable(long pool, long slotAndGeneration, int shard);
+
   static native int abandon(long pool, long slotAndGeneration, int shard, long bytes);
 
   static native int pin(

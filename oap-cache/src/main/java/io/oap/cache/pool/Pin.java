@@ -1,5 +1,6 @@
 package io.oap.cache.pool;
 
+import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 
 /**
@@ -64,10 +65,28 @@ public final class Pin extends ChunkHandle implements AutoCloseable {
    * @throws IllegalStateException when this pin has ended
    */
   public long note() {
+    requireOpen();
+    return pool.note(this);
+  }
+
+  /**
+   * Whether the system can read the chunk, whose disk may have failed: what reads it nevertheless
+   * gets an {@link InternalError}, or ends the process where it is native code. True where the
+   * system does not tell. Waits for the disk.
+   *
+   * @throws IllegalStateException when this pin has ended
+   */
+  public boolean isReadable() {
+    requireOpen();
+    int result = NativePool.isReadable(pool.address(), slotAndGeneration, shard);
+    Reference.reachabilityFence(pool);
+    return result != -Errno.EIO;
+  }
+
+  private void requireOpen() {
     if (hasEnded()) {
       throw new IllegalStateException("the chunk's memory belongs to the pool again");
     }
-    return pool.note(this);
   }
 
   /** Ends the pin. Further calls do nothing. */

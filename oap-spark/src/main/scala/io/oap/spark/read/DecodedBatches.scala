@@ -46,7 +46,10 @@ private[spark] final class DecodedBatches(
   def next(): Boolean = {
     val found =
       try reader.nextBatch()
-      catch { case e @ (NonFatal(_) | _: OutOfMemoryError) => recover(e) && reader.nextBatch() }
+      catch {
+        case e @ (NonFatal(_) | _: OutOfMemoryError | MemoryFault()) =>
+          recover(e) && reader.nextBatch()
+      }
     for (from <- stream) {
       handedOver = if (from.rowGroup == group) handedOver + 1 else 1
       group = from.rowGroup

@@ -17,12 +17,22 @@ private[spark] object FileBlame {
   def sparing[T](body: => T): T =
     try body
     catch {
-      case e: Exception =>
+      case e @ (_: Exception | MemoryFault()) =>
         // Readers of files put the errors of their streams into their own.
         val fault = Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).take(MostCauses)
           .find(isOfNoFile)
-        throw fault.fold[Throwable](e)(found => new SparkException(found.getMessage, e))
+        throw fault.fold[Throwable](e)(asFailure(_, e))
     }
+
+  private def asFailure(found: Throwable, error: Throwable): SparkException = found match {
+    case MemoryFault() =>
+      // An error of the JVM that is the cause of a failure ends the executor.
+      val failure = new SparkException(
+        s"A column chunk of the pool cannot be read from its disk: ${found.getMessage}")
+      failure.addSuppressed(error)
+      failure
+    case _ => new SparkException(found.getMessage, error)
+  }
 
   /** Rows, or batches, whose errors are such; closed as they are. */
   def sparingRows[T](rows: Iterator[T]): Iterator[T] with Closeable =
@@ -50,7 +60,18 @@ private[spark] object FileBlame {
   private val MostCauses = 20
 
   private def isOfNoFile(error: Throwable): Boolean = error match {
-    case _: FileReplacedException | _: VectorException => true
+    case _: FileReplacedException | _: VectorException | MemoryFault() => true
+    case _ => false
+  }
+}
+
+/**
+ * What the JVM throws where it reads a mapped chunk and the disk does not give it. Hadoop's codecs
+ * throw other errors of this class for corrupt files.
+ */
+private[read] object MemoryFault {
+  def unapply(error: Throwable): Boolean = error match {
+    case e: InternalError => String.valueOf(e.getMessage).contains("unsafe memory access")
     case _ => false
   }
 }

@@ -273,10 +273,13 @@ private[spark] final class RowGroupsReader(split: OpenSplit, task: TaskReadConte
   }
 }
 
-/** Why vector chunks cannot be read: they are damaged, or there is no memory outside the heap. */
+/**
+ * Why vector chunks cannot be read: they are damaged, the disk does not give them, or there is no
+ * memory outside the heap.
+ */
 private object VectorFault {
   def unapply(error: Throwable): Boolean = error match {
-    case _: VectorException | _: OutOfMemoryError => true
+    case _: VectorException | _: OutOfMemoryError | MemoryFault() => true
     case _ => false
   }
 }
