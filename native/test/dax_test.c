@@ -2,6 +2,7 @@
  * and are answered as kernels do that have persistent memory, of which some is bad. dev/pool-vm has
  * the real thing. */
 #include "check.h"
+#include "pool/pool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -189,8 +190,15 @@ static void bad_blocks_under_files(void) {
     CHECK(check_mapping_has_flag(data + 5 * MIB, " dd"));
     chunk_fill(&key, &chunk);
     CHECK(chunk_is_right(&key, &chunk));
-    CHECK(oap_pool_publish(pool, &chunk) == 0 && oap_pool_resize(pool, 64 * MIB) == 0);
-    CHECK(chunk_is_right(&key, &chunk) && oap_pool_unpin(pool, &chunk) == 0);
+    CHECK(oap_pool_publish(pool, &chunk) == 0 && oap_pool_resize(pool, MIB) == 0);
+    CHECK(oap_pool_resize(pool, 30 * MIB) == 0 && oap_pool_resize(pool, 64 * MIB) == 0);
+    CHECK(chunk_is_right(&key, &chunk)); /* dropped, it is read on */
+    CHECK(mapped_to(data, 32 * MIB, 260 * MIB, 264 * MIB) == 4 * MIB);
+    CHECK(oap_pool_unpin(pool, &chunk) == 0 && oap_pool_resize(pool, MIB) == 0);
+    /* What is bad stays the file's: the part, where it would have been, and where it is. */
+    struct stat status;
+    CHECK(__real_fstat(pool->arenas[0].file, &status) == 0);
+    CHECK((uint64_t)status.st_blocks * 512 == 13 * MIB);
     pool_close(pool);
   }
   CHECK(open_among_bad_blocks("0 9000000000\n") == NULL); /* nothing is good */

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -133,8 +134,11 @@ void oap_arena_release(const oap_arena *arena, uint64_t offset, uint64_t bytes) 
   if (is_memory(arena)) {
     madvise(arena->data + start, end - start, MADV_DONTNEED);
   } else {
-    fallocate(arena->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)start,
-              (off_t)(end - start));
+    oap_arena_part part;
+    for (; oap_file_next_in_place(arena, start, end, &part); start = part.end) {
+      fallocate(arena->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)part.start,
+                (off_t)(part.end - part.start));
+    }
   }
 }
 
@@ -170,6 +174,7 @@ void oap_arena_close(oap_arena *arena) {
     OAP_UNPOISON(arena->data, arena->bytes);
     munmap(arena->data, arena->bytes);
     arena->data = NULL;
+    free(arena->moved);
     close_file(arena);
   }
 }

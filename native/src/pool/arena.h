@@ -12,6 +12,12 @@
 
 #define OAP_HUGE_PAGE (UINT64_C(2) << 20)
 
+/* A part of an arena, from one offset up to another. */
+typedef struct oap_arena_part {
+  uint64_t start;
+  uint64_t end;
+} oap_arena_part;
+
 typedef struct oap_arena {
   unsigned char *data;
   uint64_t bytes;    /* of address space */
@@ -22,8 +28,10 @@ typedef struct oap_arena {
   bool erase;            /* OAP_DEVDAX: its bytes become zero before it goes */
   unsigned ask_every_ms; /* OAP_FILE on a disk: when to ask for lost writes; 0: none can be lost */
   _Atomic bool has_huge_pages; /* explicit ones, in a part of it at least */
-  uint64_t spare; /* OAP_FSDAX: where in the file room is that nothing is mapped to yet */
-  int file;       /* the file, or the device, which it keeps from other pools; -1: none */
+  uint64_t spare;        /* OAP_FSDAX: where in the file room is that nothing is mapped to yet */
+  oap_arena_part *moved; /* OAP_FSDAX: what lies there, away from bad blocks; in order */
+  uint32_t moved_count;
+  int file; /* the file, or the device, which it keeps from other pools; -1: none */
 } oap_arena;
 
 /* Returns the node that is nearest to the calling thread's processor, as a bit: bit n is node n. */

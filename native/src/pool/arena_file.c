@@ -148,6 +148,37 @@ int oap_file_allocate(int file, uint64_t offset, uint64_t bytes) {
   return -error;
 }
 
+bool oap_file_next_in_place(const oap_arena *arena, uint64_t from, uint64_t end,
+                            oap_arena_part *out) {
+  *out = (oap_arena_part){.start = from, .end = end};
+  for (uint32_t i = 0; i < arena->moved_count && arena->moved[i].start < out->end; i++) {
+    if (arena->moved[i].start > out->start) {
+      out->end = arena->moved[i].start;
+    } else if (arena->moved[i].end > out->start) {
+      out->start = arena->moved[i].end;
+    }
+  }
+  return out->start < out->end;
+}
+
+/* Makes room in the list of parts that were moved. */
+static int expect_moved(oap_arena *arena) {
+  oap_arena_part *more = realloc(arena->moved, (arena->moved_count + 1) * sizeof(*more));
+  if (more == NULL) {
+    return -ENOMEM;
+  }
+  arena->moved = more;
+  return 0;
+}
+
+static void note_moved(oap_arena *arena, uint64_t offset, uint64_t bytes) {
+  uint32_t i = arena->moved_count++;
+  for (; i > 0 && arena->moved[i - 1].start > offset; i--) {
+    arena->moved[i] = arena->moved[i - 1];
+  }
+  arena->moved[i] = (oap_arena_part){.start = offset, .end = offset + bytes};
+}
+
 /* Gives a range of the arena other blocks, behind the end of the file. The bad ones stay what they
  * are in the file, so that nobody gets them; nothing is mapped to them any more. */
 static int move_away(oap_arena *arena, const oap_bad_blocks *bad, uint64_t offset, uint64_t bytes) {
@@ -172,12 +203,17 @@ static int move_away(oap_arena *arena, const oap_bad_blocks *bad, uint64_t offse
   if (touched) {
     return -EIO;
   }
+  int error = expect_moved(arena);
+  if (error != 0) {
+    return error;
+  }
   unsigned char *at = arena->data + offset;
   if (mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, arena->file, (off_t)place) ==
       MAP_FAILED) {
     return -errno;
   }
   oap_memory_hide(at, bytes);
+  note_moved(arena, offset, bytes);
   return 0;
 }
 
@@ -199,8 +235,11 @@ int oap_file_commit(oap_arena *arena, uint64_t offset, uint64_t bytes) {
   if (arena->medium == OAP_FSDAX) {
     oap_bad_blocks_under_file(arena->file, &bad);
   }
-  for (uint64_t done = 0; error == 0 && done < bytes; done += step) {
-    error = commit_step(arena, &bad, offset + done, oap_least(bytes - done, step));
+  oap_arena_part part;
+  for (uint64_t at = offset;
+       error == 0 && oap_file_next_in_place(arena, at, offset + bytes, &part);) {
+    at = oap_least(part.end, part.start + step);
+    error = commit_step(arena, &bad, part.start, at - part.start);
   }
   return error;
 }

@@ -50,9 +50,14 @@ int oap_file_map(int file, bool must_be_dax, uint64_t least, uint64_t bytes, voi
 /* Reserves disk space for a range of a file. 0 or -errno. */
 int oap_file_allocate(int file, uint64_t offset, uint64_t bytes);
 
-/* Disk space for a range of the arena, which lies on no bad block of persistent memory. 0 or
- * -errno. */
+/* Disk space for a range of the arena, which lies on no bad block of persistent memory. What was
+ * moved away from one stays as it is: a chunk that is pinned may lie there. 0 or -errno. */
 int oap_file_commit(oap_arena *arena, uint64_t offset, uint64_t bytes);
+
+/* The next part of a range of the arena, from an offset on, that was not moved away from bad
+ * blocks; false: there is none. */
+bool oap_file_next_in_place(const oap_arena *arena, uint64_t from, uint64_t end,
+                            oap_arena_part *out);
 
 /* How often, in milliseconds, to ask whether what was written to a file has been lost on its way to
  * a disk; 0: it does not go to one. */
