@@ -107,17 +107,14 @@ static bool may_be_so_long(uint64_t bytes) {
 }
 
 /* Makes the file what the pool needs: of so many bytes, of which none takes space yet. */
-static int prepare(int fd, bool must_be_dax, uint64_t least, uint64_t bytes) {
+static int prepare(int fd, bool must_be_dax, uint64_t bytes) {
   if (must_be_dax && !is_dax(fd)) {
     return -EOPNOTSUPP;
   }
-  int error = oap_file_has_room(fd, least);
-  if (error == 0) {
-    error = oap_file_keep_in_place(fd);
+  if (!may_be_so_long(bytes)) {
+    return -EFBIG;
   }
-  if (error == 0 && !may_be_so_long(bytes)) {
-    error = -EFBIG;
-  }
+  int error = oap_file_keep_in_place(fd);
   return error == 0 && ftruncate(fd, (off_t)bytes) != 0 ? -errno : error;
 }
 
@@ -129,11 +126,20 @@ int oap_file_unnamed(const char *directory) {
   return S_ISDIR(status.st_mode) ? open_unnamed(directory) : -ENOTDIR;
 }
 
+/* Room comes last: where the file may not be so long, or there are no addresses for it, a home of a
+ * pool that grows less may lie there, and it must not go to make room for another one. */
 int oap_file_map(int file, bool must_be_dax, uint64_t least, uint64_t bytes, void **data) {
-  int error = prepare(file, must_be_dax, least, bytes);
-  if (error == 0) {
-    *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    error = *data == MAP_FAILED ? -errno : 0;
+  int error = prepare(file, must_be_dax, bytes);
+  if (error != 0) {
+    return error;
+  }
+  *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (*data == MAP_FAILED) {
+    return -errno;
+  }
+  error = oap_file_has_room(file, least);
+  if (error != 0) {
+    munmap(*data, bytes);
   }
   return error;
 }

@@ -206,6 +206,18 @@ static int open_parts(const oap_options *options, uint32_t arenas, uint32_t shar
   return 0;
 }
 
+/* Opens a pool; where it finds no room, again without what others have left. */
+static int make_room_and_open(const oap_options *options, uint32_t arenas, uint32_t shards,
+                              uint64_t part, uint64_t growth, const oap_policy *policy,
+                              oap_pool **out) {
+  int error = open_parts(options, arenas, shards, part, growth, policy, out);
+  bool is_in_directories = options->medium == OAP_FILE || options->medium == OAP_FSDAX;
+  if (error == -ENOSPC && is_in_directories && oap_home_remove_unused(options) > 0) {
+    error = open_parts(options, arenas, shards, part, growth, policy, out);
+  }
+  return error;
+}
+
 int oap_pool_open(const oap_options *options, oap_pool **out) {
   uint32_t arenas = oap_arena_count(options);
   uint32_t shards = options->shards != 0 ? options->shards : choose_shards(options->capacity);
@@ -220,13 +232,9 @@ int oap_pool_open(const oap_options *options, oap_pool **out) {
   if (options->capacity > MOST_CAPACITY) {
     return -ENOMEM;
   }
-  int error = open_parts(options, arenas, shards, part, OAP_MOST_GROWTH, policy, out);
-  bool is_in_directories = options->medium == OAP_FILE || options->medium == OAP_FSDAX;
-  if (error == -ENOSPC && is_in_directories && oap_home_remove_unused(options) > 0) {
-    error = open_parts(options, arenas, shards, part, OAP_MOST_GROWTH, policy, out);
-  }
+  int error = make_room_and_open(options, arenas, shards, part, OAP_MOST_GROWTH, policy, out);
   if (error == -ENOMEM || error == -EFBIG) { /* limits of addresses or of file sizes */
-    error = open_parts(options, arenas, shards, part, 1, policy, out);
+    error = make_room_and_open(options, arenas, shards, part, 1, policy, out);
   }
   return error;
 }
