@@ -2,6 +2,7 @@ package io.oap.cache;
 
 import static java.util.stream.Collectors.toSet;
 
+import com.google.common.collect.Sets;
 import io.oap.cache.file.FileNames;
 import io.oap.cache.file.KnownFiles;
 import io.oap.cache.file.MetadataCache;
@@ -256,8 +257,17 @@ public final class ColumnCache implements AutoCloseable {
    */
   public void leaveFirst(Set<FileId> files) {
     chunks.kept.release((ChunkKey key) -> files.contains(key.file()));
-    Set<FileId> held = heldFiles();
-    chunks.leaving.add(files.stream().filter(held::contains).toList());
+    chunks.leaving.add(heldOf(files));
+  }
+
+  /** The files out of these of which the pool holds chunks; all, where it cannot list them. */
+  private Set<FileId> heldOf(Set<FileId> files) {
+    try {
+      return Sets.intersection(files, heldFiles()).immutableCopy();
+    } catch (RuntimeException | OutOfMemoryError e) {
+      LOG.debug("Files leave of which the pool may hold nothing", e);
+      return files;
+    }
   }
 
   /** Figures of the pool and of the tier below it. */

@@ -6,15 +6,18 @@ import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
 import io.oap.common.FileIdentity;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * What the keys of the pool stand for: the files whose chunks it may hold, with their layout.
@@ -25,6 +28,7 @@ import java.util.function.Supplier;
  * that outlives its process are written down ({@link FileNames}). Thread-safe.
  */
 public final class KnownFiles {
+  private static final Logger LOG = LoggerFactory.getLogger(KnownFiles.class);
 
   /** So many files, of so many bytes of heap, are few. */
   private static final int FEW = 1 << 12;
@@ -70,6 +74,7 @@ public final class KnownFiles {
   private final int few;
   private final long fewBytes;
   private final AtomicLong bytes = new AtomicLong();
+  private final AtomicBoolean hasFailed = new AtomicBoolean();
   private volatile FileNames names;
   private volatile int most;
   private volatile long mostBytes;
@@ -94,10 +99,10 @@ public final class KnownFiles {
    * down for the next one what becomes known from here on.
    */
   public void keep(FileNames kept) {
-    Set<FileId> ids = held.get();
+    Optional<Set<FileId>> ids = heldIfTold();
     for (KnownFile file : kept.read()) {
       FileId id = file.identity().id();
-      if (ids.contains(id)) {
+      if (ids.isEmpty() || ids.get().contains(id)) {
         add(id, () -> file);
       }
     }
@@ -183,19 +188,36 @@ public final class KnownFiles {
   /** Which costs a list of all chunks: only when there are twice as many as were left last time. */
   private synchronized void forgetUnheld(FileId added) {
     if (areMany()) {
-      Set<FileId> staying = new HashSet<>(held.get());
-      staying.add(added);
-      files.forEach(
-          (id, file) -> {
-            if (!staying.contains(id) && files.remove(id, file)) {
-              bytes.addAndGet(-file.heapBytes());
-            }
-          });
-      if (names != null) {
-        names.write(files.values());
-      }
+      heldIfTold().ifPresent(ids -> forgetOthers(ids, added));
       most = Math.max(few, 2 * files.size());
       mostBytes = Math.max(fewBytes, 2 * bytes.get());
+    }
+  }
+
+  private void forgetOthers(Set<FileId> ids, FileId added) {
+    files.forEach(
+        (id, file) -> {
+          if (!ids.contains(id) && !id.equals(added) && files.remove(id, file)) {
+            bytes.addAndGet(-file.heapBytes());
+          }
+        });
+    if (names != null) {
+      names.write(files.values());
+    }
+  }
+
+  /**
+   * The files of which the pool holds chunks. Empty where it cannot be told, as of more chunks than
+   * a list has room for: that costs heap until the next time, and no query.
+   */
+  private Optional<Set<FileId>> heldIfTold() {
+    try {
+      return Optional.of(held.get());
+    } catch (RuntimeException | OutOfMemoryError e) {
+      if (hasFailed.compareAndSet(false, true)) {
+        LOG.warn("Files of which the pool holds nothing stay known for now: {}", e.toString());
+      }
+      return Optional.empty();
     }
   }
 

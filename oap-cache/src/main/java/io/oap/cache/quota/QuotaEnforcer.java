@@ -15,6 +15,8 @@ import java.util.concurrent.ConcurrentMap;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The quotas and minimums of tables in this process. They are about files: to whom a chunk counts
@@ -22,6 +24,7 @@ import java.util.function.Predicate;
  * nobody, until it is. Thread-safe; while nothing is limited, calls cost a look at one field.
  */
 public final class QuotaEnforcer {
+  private static final Logger LOG = LoggerFactory.getLogger(QuotaEnforcer.class);
 
   /** Files remembered before all are looked up again: a few megabytes of heap. */
   private static final int MOST_FILES = 1 << 15;
@@ -175,9 +178,20 @@ public final class QuotaEnforcer {
       leave(minimum.keys(), key -> of(key).minimum() != minimum, minimum::leave);
     }
     if (!limits.isEmpty()) {
-      for (HeldKey held : pool.snapshot().chunks()) {
+      for (HeldKey held : heldIfTold()) {
         use(held.key(), held.bytes(), Admission.EVICTING);
       }
+    }
+  }
+
+  /** All chunks; none where they are too many for a list: each counts when it is read next. */
+  private List<HeldKey> heldIfTold() {
+    try {
+      return pool.snapshot().chunks();
+    } catch (RuntimeException | OutOfMemoryError e) {
+      LOG.warn(
+          "Chunks count to the limits of their tables when they are read next: {}", e.toString());
+      return List.of();
     }
   }
 

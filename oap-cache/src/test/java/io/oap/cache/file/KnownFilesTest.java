@@ -9,11 +9,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.oap.cache.file.KnownFiles.KnownFile;
 import io.oap.common.FileId;
 import io.oap.common.FileIdentity;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Which known files are forgotten, and what they share. */
 class KnownFilesTest {
@@ -85,5 +87,44 @@ class KnownFilesTest {
       add(file);
     }
     assertTrue(files.where(known -> true).size() <= 3);
+  }
+
+  @Test
+  void files_stayKnown_whileThePoolCannotListItsChunks() {
+    RuntimeException[] fault = {new IllegalStateException("too many chunks for one snapshot")};
+    int[] asked = {0};
+    KnownFiles many =
+        new KnownFiles(
+            () -> {
+              asked[0]++;
+              if (fault[0] != null) {
+                throw fault[0];
+              }
+              return held;
+            },
+            2,
+            1 << 20);
+    for (int file = 1; file <= 6; file++) {
+      add(many, file, 2);
+    }
+    assertEquals(6, many.where(known -> true).size());
+    assertEquals(1, asked[0], "not by each file");
+    fault[0] = null;
+    add(many, 7, 2);
+    assertEquals(1, many.where(known -> true).size());
+  }
+
+  @Test
+  void filesOfAFormerProcess_areKnown_whereThePoolCannotListItsChunks(@TempDir Path directory) {
+    FileNames names = new FileNames(directory.resolve("names"));
+    names.write(List.of(describe(1, 2)));
+    KnownFiles next =
+        new KnownFiles(
+            () -> {
+              throw new OutOfMemoryError("direct buffers");
+            });
+    next.keep(names);
+    assertEquals(1, next.where(known -> true).size());
+    names.close();
   }
 }
