@@ -33,6 +33,10 @@ final class ChunkLoad implements AutoCloseable {
   private final long insteadOfBytes;
   private final int asks;
   private final ReadContext context;
+
+  /** Whether it only asks for room: then its table's quota has been asked already. */
+  private final boolean isQuestion;
+
   private final CountDownLatch done = new CountDownLatch(1);
   private CountDownLatch others;
   private boolean isPromised;
@@ -54,6 +58,18 @@ final class ChunkLoad implements AutoCloseable {
       long insteadOfBytes,
       int asks,
       ReadContext context) {
+    this(cache, key, bytes, insteadOf, insteadOfBytes, asks, context, false);
+  }
+
+  private ChunkLoad(
+      ChunkCache cache,
+      ChunkKey key,
+      long bytes,
+      ChunkKey insteadOf,
+      long insteadOfBytes,
+      int asks,
+      ReadContext context,
+      boolean isQuestion) {
     this.cache = cache;
     this.key = key;
     this.bytes = bytes;
@@ -61,6 +77,7 @@ final class ChunkLoad implements AutoCloseable {
     this.insteadOfBytes = insteadOfBytes;
     this.asks = asks;
     this.context = context;
+    this.isQuestion = isQuestion;
     boolean hasBegun = false;
     try {
       reserve();
@@ -73,15 +90,43 @@ final class ChunkLoad implements AutoCloseable {
   }
 
   /**
-   * Whether a chunk would enter the pool if it were loaded now, or somebody loads it. What would
-   * leave for it may leave for the question.
+   * Whether a chunk that a reader wants would enter the pool if it were loaded now, or somebody
+   * loads it. Where it would not, that is a miss of its table: the reader goes around the pool.
+   * What would leave for the chunk may leave for the question.
    */
   static boolean isAdmitted(ChunkCache cache, ChunkKey key, long bytes, ReadContext context) {
     if (cache.loads.containsKey(key)) {
       return true;
     }
     try (ChunkLoad load = cache.begin(key, bytes, context)) {
-      return load.hasRoom() || load.isPresent() || load.others() != null;
+      return load.isWelcome();
+    }
+  }
+
+  /** Whether {@link #isAdmitted} would say so of a chunk that a reader wants next. No miss. */
+  static boolean wouldBeAdmitted(ChunkCache cache, ChunkKey key, long bytes, ReadContext context) {
+    if (cache.loads.containsKey(key)) {
+      return true;
+    }
+    if (!isWithinQuota(cache, key, bytes, context)) {
+      return false;
+    }
+    try (ChunkLoad load = new ChunkLoad(cache, key, bytes, null, 0, 0, context, true)) {
+      return load.isWelcome();
+    }
+  }
+
+  private boolean isWelcome() {
+    return hasRoom() || isPresent() || others() != null;
+  }
+
+  /** Whether the quota of a chunk's table would admit it now. Counts nothing. */
+  static boolean isWithinQuota(ChunkCache cache, ChunkKey key, long bytes, ReadContext context) {
+    try {
+      return cache.fault() == null && cache.quotas.wouldAdmit(key, bytes, context.admission());
+    } catch (RuntimeException | LinkageError e) {
+      cache.switchOff(e);
+      return false;
     }
   }
 
@@ -95,7 +140,7 @@ final class ChunkLoad implements AutoCloseable {
       return;
     }
     try {
-      if (cache.quotas.admit(key, insteadOf, bytes, context.admission())) {
+      if (isQuestion || cache.quotas.admit(key, insteadOf, bytes, context.admission())) {
         room = cache.leaving.reserve(key, bytes, context.admission(), asks);
         refusal = why(room.outcome());
       } else {

@@ -85,7 +85,8 @@ public final class VectorChunks {
   /** Loads a chunk from the tier below the pool, and pins it; null where it is not there. */
   private Pin takeFromTier(ChunkKey key, ReadContext context) {
     long bytes = chunks.fault() == null ? chunks.tier.find(key) : 0;
-    if (bytes == 0) {
+    // What the quota refuses is no miss here: the encoded chunk will be one, and is asked for next.
+    if (bytes == 0 || !ChunkLoad.isWithinQuota(chunks, key, bytes, context)) {
       return null;
     }
     try (ChunkLoad load = chunks.begin(key, bytes, context)) {
@@ -150,7 +151,7 @@ public final class VectorChunks {
       return true;
     }
     long bytes = chunks.fault() == null ? chunks.tier.find(key) : 0;
-    return bytes != 0 && ChunkLoad.isAdmitted(chunks, key, bytes, context);
+    return bytes != 0 && ChunkLoad.wouldBeAdmitted(chunks, key, bytes, context);
   }
 
   /** Whether the pool holds a chunk, in the representation that its key says. */

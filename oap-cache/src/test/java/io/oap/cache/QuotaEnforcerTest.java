@@ -1,6 +1,7 @@
 package io.oap.cache;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.oap.cache.pool.Admission;
@@ -9,6 +10,7 @@ import io.oap.cache.quota.QuotaRule.Kind;
 import io.oap.cache.quota.TablePins;
 import io.oap.cache.stats.CacheCounters;
 import io.oap.cache.stats.MissCause;
+import io.oap.common.ChunkKey;
 import io.oap.common.PoolShare;
 import java.io.IOException;
 import java.util.List;
@@ -31,6 +33,19 @@ class QuotaEnforcerTest extends QuotaFixture {
     before.add(counters);
     read(Admission.EVICTING, 0, columns(0, 100));
     assertEquals(16, counters.minus(before).chunksHit(), "a loop hits what fits in");
+  }
+
+  @Test
+  void chunkThatIsWantedAgain_isAdmitted_andAQuestionIsNoWish() throws IOException {
+    limit(Kind.QUOTA, 0, "32k");
+    read(Admission.EVICTING, 0, columns(0, 40));
+    ReadContext context = new ReadContext(counters);
+    ChunkKey asked = chunk(0, 50, PART).key();
+    ChunkKey wanted = chunk(0, 51, PART).key();
+    for (int times = 1; times <= 2; times++) {
+      assertFalse(ChunkLoad.wouldBeAdmitted(cache, asked, PART, context));
+      assertEquals(times == 2, ChunkLoad.isAdmitted(cache, wanted, PART, context));
+    }
   }
 
   @Test

@@ -267,6 +267,13 @@ public final class QuotaEnforcer {
         : quota.replace(insteadOf, key, length, admission);
   }
 
+  /** Whether {@link #admit} would admit a chunk now, that stands for no other. Counts nothing. */
+  public boolean wouldAdmit(ChunkKey key, long length, Admission admission) {
+    QuotaSet quota = of(key).quota();
+    return admission != Admission.NEVER
+        && (quota == null || quota.wouldEnter(key, length, admission));
+  }
+
   /** Whether another chunk may take the place of this one, if there is room for it then. */
   public boolean isPlaced(ChunkKey key) {
     QuotaSet quota = of(key).quota();

@@ -30,26 +30,8 @@ final class QuotaSet {
   /** Of so many chunks the one that was not used for the longest time has to go. */
   private static final int SAMPLE = 8;
 
-  private static final class Entry {
-    private ChunkKey key;
-    private long bytes;
-    private int place;
-
-    /** Not in the pool yet, so that it cannot leave. */
-    private boolean isLoading;
-
-    /** Written without a lock: any of the last ones will do. */
-    private int lastUse;
-
-    Entry(ChunkKey key, long bytes, int now) {
-      this.key = key;
-      this.bytes = bytes;
-      this.lastUse = now;
-    }
-  }
-
-  private final ConcurrentMap<ChunkKey, Entry> entries = new ConcurrentHashMap<>();
-  private final List<Entry> list = new ArrayList<>();
+  private final ConcurrentMap<ChunkKey, QuotaEntry> entries = new ConcurrentHashMap<>();
+  private final List<QuotaEntry> list = new ArrayList<>();
   private final ReuseDistances misses = new ReuseDistances();
   private final Consumer<ChunkKey> out;
 
@@ -92,7 +74,7 @@ final class QuotaSet {
 
   /** Notes a use of a chunk; returns whether it belongs to this part. */
   boolean use(ChunkKey key) {
-    Entry entry = entries.get(key);
+    QuotaEntry entry = entries.get(key);
     if (entry != null && entry.lastUse != now) {
       entry.lastUse = now;
     }
@@ -110,6 +92,21 @@ final class QuotaSet {
     return change(() -> takeIn(key, length, admission));
   }
 
+  /** Whether a chunk would belong to this part if it were loaded now. A question is no miss. */
+  synchronized boolean wouldEnter(ChunkKey key, long length, Admission admission) {
+    if (has(key) || admission != Admission.EVICTING) {
+      return has(key) || bytes + length <= budget;
+    }
+    int from = hand;
+    // The miss would be one later than now.
+    List<QuotaEntry> victims = victims(length, 2L * misses.ago(key, now + 1) - 1);
+    hand = from; // whoever is loaded after the question is compared with the same ones
+    if (victims != null) {
+      stay(victims);
+    }
+    return victims != null;
+  }
+
   /** Changes something under the lock, then tells of those that have to go for it. */
   private boolean change(BooleanSupplier step) {
     boolean result;
@@ -123,7 +120,7 @@ final class QuotaSet {
   }
 
   private boolean takeIn(ChunkKey key, long length, Admission admission) {
-    Entry entry = entries.get(key);
+    QuotaEntry entry = entries.get(key);
     if (entry != null) {
       use(key);
       entry.isLoading = true;
@@ -135,7 +132,7 @@ final class QuotaSet {
     if (!hasRoom(length, 2L * away, admission)) {
       return false;
     }
-    Entry fresh = new Entry(key, length, now);
+    QuotaEntry fresh = new QuotaEntry(key, length, now);
     fresh.isLoading = true;
     add(fresh);
     return true;
@@ -164,7 +161,7 @@ final class QuotaSet {
   }
 
   private boolean endLoad(ChunkKey key) {
-    Entry entry = entries.get(key);
+    QuotaEntry entry = entries.get(key);
     if (entry != null) {
       entry.isLoading = false;
       shrink(); // if there is less room by now
@@ -183,7 +180,7 @@ final class QuotaSet {
   }
 
   private boolean putInPlace(ChunkKey old, ChunkKey with, long length, Admission admission) {
-    Entry entry = entries.get(old);
+    QuotaEntry entry = entries.get(old);
     if (entry == null || entries.containsKey(with)) {
       return false;
     }
@@ -210,7 +207,7 @@ final class QuotaSet {
   void abandon(ChunkKey key, ChunkKey insteadOf, long insteadOfLength) {
     change(
         () -> {
-          Entry entry = entries.get(key);
+          QuotaEntry entry = entries.get(key);
           if (entry == null || !entry.isLoading) {
             return false;
           }
@@ -221,7 +218,7 @@ final class QuotaSet {
 
   /** A chunk is no longer in the pool. */
   synchronized void leave(ChunkKey key) {
-    Entry entry = entries.get(key);
+    QuotaEntry entry = entries.get(key);
     if (entry != null) {
       remove(entry);
     }
@@ -246,7 +243,7 @@ final class QuotaSet {
   /** Returns whether there is enough room now. */
   private boolean shrink() {
     while (bytes > budget) {
-      Entry victim = victim(0);
+      QuotaEntry victim = victim(0);
       if (victim == null) { // among those that were looked at
         victim = list.stream().filter(entry -> !entry.isLoading).findFirst().orElse(null);
       }
@@ -263,7 +260,7 @@ final class QuotaSet {
   private void forgetUnheld() {
     if (++entered > list.size()) {
       entered = 0;
-      for (Entry entry : List.copyOf(list)) {
+      for (QuotaEntry entry : List.copyOf(list)) {
         if (!entry.isLoading && !isHeld.test(entry.key)) {
           remove(entry);
         }
@@ -275,38 +272,52 @@ final class QuotaSet {
     return admission == Admission.EVICTING ? makeRoom(length, idle) : bytes + length <= budget;
   }
 
-  /**
-   * Has others go until there is room; none, if there are too few to go.
-   *
-   * @param idle who has to go was not used for so long
-   */
+  /** Has others go until there is room; none, if there are too few to go. */
   private boolean makeRoom(long length, long idle) {
-    List<Entry> victims = new ArrayList<>();
-    long left = bytes + length;
-    while (left > budget) {
-      Entry victim = victim(idle);
-      if (victim == null) {
-        victims.forEach(entry -> entry.isLoading = false);
-        return false;
-      }
-      victim.isLoading = true; // lest it be chosen again
-      victims.add(victim);
-      left -= victim.bytes;
+    List<QuotaEntry> victims = victims(length, idle);
+    if (victims == null) {
+      return false;
     }
-    for (Entry victim : victims) {
+    for (QuotaEntry victim : victims) {
       remove(victim);
       leaving.add(victim.key);
     }
     return true;
   }
 
+  /**
+   * Chooses who has to go until there is room, and marks them lest they be chosen again.
+   *
+   * @param idle who has to go was not used for so long
+   * @return null, and none is marked, if there are too few to go
+   */
+  private List<QuotaEntry> victims(long length, long idle) {
+    List<QuotaEntry> victims = new ArrayList<>();
+    long left = bytes + length;
+    while (left > budget) {
+      QuotaEntry victim = victim(idle);
+      if (victim == null) {
+        stay(victims);
+        return null;
+      }
+      victim.isLoading = true;
+      victims.add(victim);
+      left -= victim.bytes;
+    }
+    return victims;
+  }
+
+  private static void stay(List<QuotaEntry> victims) {
+    victims.forEach(entry -> entry.isLoading = false);
+  }
+
   /** Of some, spread evenly, the one that was not used for the longest time, if that is so long. */
-  private Entry victim(long idle) {
-    Entry oldest = null;
+  private QuotaEntry victim(long idle) {
+    QuotaEntry oldest = null;
     int step = Math.max(1, list.size() / SAMPLE);
     for (int looks = Math.min(SAMPLE, list.size()); looks > 0; looks--) {
       hand = (hand + step) % list.size();
-      Entry entry = list.get(hand);
+      QuotaEntry entry = list.get(hand);
       if (!entry.isLoading && (oldest == null || now - entry.lastUse > now - oldest.lastUse)) {
         oldest = entry;
       }
@@ -315,15 +326,15 @@ final class QuotaSet {
     return oldest != null && now - oldest.lastUse >= idle ? oldest : null;
   }
 
-  private void add(Entry entry) {
+  private void add(QuotaEntry entry) {
     entry.place = list.size();
     list.add(entry);
     entries.put(entry.key, entry);
     bytes += entry.bytes;
   }
 
-  private void remove(Entry entry) {
-    Entry last = list.remove(list.size() - 1);
+  private void remove(QuotaEntry entry) {
+    QuotaEntry last = list.remove(list.size() - 1);
     if (last != entry) {
       last.place = entry.place;
       list.set(entry.place, last);

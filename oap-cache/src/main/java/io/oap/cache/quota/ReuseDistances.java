@@ -26,10 +26,16 @@ final class ReuseDistances {
     if (places.length < MOST_PLACES && places.length < PLACES_PER_CHUNK * chunks) {
       grow();
     }
+    int ago = ago(key, now);
     int hash = hash(key);
-    int at = hash & places.length - 1;
-    long before = places[at];
-    places[at] = (long) hash << 32 | now & 0xFFFFFFFFL;
+    places[hash & places.length - 1] = (long) hash << 32 | now & 0xFFFFFFFFL;
+    return ago;
+  }
+
+  /** How long before that time a chunk was missed; the most there is if that is not known. */
+  int ago(ChunkKey key, int now) {
+    int hash = hash(key);
+    long before = places[hash & places.length - 1];
     int ago = now - (int) before;
     return before != 0 && (int) (before >>> 32) == hash && ago > 0 ? ago : Integer.MAX_VALUE;
   }

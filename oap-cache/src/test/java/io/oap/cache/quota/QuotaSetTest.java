@@ -96,6 +96,38 @@ class QuotaSetTest {
   }
 
   @Test
+  void questions_areNoMisses() {
+    QuotaSet share = share(200);
+    round(share, 0, 800);
+    for (int i = 0; i < 10; i++) {
+      int hits = 0;
+      for (int number = 0; number < 800; number++) {
+        boolean wouldEnter = share.wouldEnter(key(number), LENGTH, EVICTING);
+        assertEquals(wouldEnter, share.wouldEnter(key(number), LENGTH, EVICTING));
+        boolean wasHeld = read(share, number);
+        assertEquals(wouldEnter, share.has(key(number)));
+        hits += wasHeld ? 1 : 0;
+      }
+      int found = hits;
+      assertTrue(hits >= 180, () -> found + " of 200");
+    }
+  }
+
+  @Test
+  void questions_aboutRoom_areAnswered() {
+    QuotaSet share = share(2);
+    assertFalse(share.wouldEnter(key(0), 2 * LENGTH + 1, EVICTING));
+    assertTrue(share.wouldEnter(key(0), 2 * LENGTH, IF_FREE));
+    assertTrue(share.enter(key(0), 2 * LENGTH, IF_FREE));
+    assertTrue(share.wouldEnter(key(0), 2 * LENGTH, IF_FREE));
+    assertFalse(share.wouldEnter(key(1), LENGTH, IF_FREE));
+    assertFalse(share.wouldEnter(key(1), LENGTH, EVICTING), "what is being loaded cannot leave");
+    share.onLoaded(key(0));
+    assertEquals(2 * LENGTH, share.bytes());
+    assertTrue(share.has(key(0)));
+  }
+
+  @Test
   void whatIsReadOftenNow_comesIn_whateverWasReadOftenBefore() {
     QuotaSet share = share(200);
     for (int i = 0; i < 100; i++) {
