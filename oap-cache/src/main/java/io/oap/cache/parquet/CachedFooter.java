@@ -42,6 +42,9 @@ public final class CachedFooter implements FileLayout {
 
   private static final int HEAP_BYTES_PER_FOOTER = 8192;
 
+  /** Its length and the magic number. */
+  private static final int BYTES_BEHIND_FOOTER = Integer.BYTES + ParquetFileWriter.MAGIC.length;
+
   /** Where such pages are not compressed, Spark's decoders want the bytes in arrays. */
   private static final Set<Encoding> READ_AS_ARRAYS =
       EnumSet.of(Encoding.DELTA_BYTE_ARRAY, Encoding.DELTA_LENGTH_BYTE_ARRAY);
@@ -55,7 +58,10 @@ public final class CachedFooter implements FileLayout {
   private final long footerStart;
   private final int rawBytes;
 
-  CachedFooter(FileId file, ParquetMetadata metadata, RowGroupMiddles middles) {
+  /**
+   * @param fileLength of the file that the footer ends
+   */
+  CachedFooter(FileId file, long fileLength, ParquetMetadata metadata, RowGroupMiddles middles) {
     this.metadata = metadata;
     this.middles = middles;
     this.rawBytes = middles.bytes();
@@ -78,7 +84,8 @@ public final class CachedFooter implements FileLayout {
       addRun(rowGroup, ColumnChunkMetaData::getColumnIndexReference);
       addRun(rowGroup, ColumnChunkMetaData::getOffsetIndexReference);
     }
-    this.footerStart = endOfKnown();
+    // Bloom filters may lie in between, whose lengths the footer may leave out.
+    this.footerStart = Math.max(endOfKnown(), fileLength - BYTES_BEHIND_FOOTER - rawBytes);
   }
 
   private static Map<ColumnPath, Integer> leafOrdinals(ParquetMetadata metadata) {
@@ -218,10 +225,7 @@ public final class CachedFooter implements FileLayout {
     return footerStart;
   }
 
-  /**
-   * Behind all that a footer tells of, since it does not tell where it begins itself; also behind
-   * chunks that are not for the cache.
-   */
+  /** Where all ends that a footer tells of, chunks that are not for the cache among it. */
   private long endOfKnown() {
     return metadata.getBlocks().stream()
         .flatMap(rowGroup -> rowGroup.getColumns().stream())

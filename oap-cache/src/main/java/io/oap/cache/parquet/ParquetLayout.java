@@ -35,7 +35,8 @@ public final class ParquetLayout {
     // Not closed: the file is the caller's.
     FooterStream stream = new FooterStream(file, counters);
     ParquetMetadata footer = ParquetFileReader.readFooter(inputFile(identity), options, stream);
-    return new CachedFooter(identity.id(), footer, new RowGroupMiddles(stream.last));
+    return new CachedFooter(
+        identity.id(), identity.length(), footer, new RowGroupMiddles(stream.last));
   }
 
   /** Keeps the bytes that Parquet has read last, which are those of the footer. */

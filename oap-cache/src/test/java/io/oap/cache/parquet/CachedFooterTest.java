@@ -46,7 +46,7 @@ class CachedFooterTest {
     FileMetaData metaData =
         new FileMetaData(SCHEMA, Map.of(), "test", EncryptionType.UNENCRYPTED, null);
     return new CachedFooter(
-        id(file), new ParquetMetadata(metaData, blocks), new RowGroupMiddles(new byte[0]));
+        id(file), 0, new ParquetMetadata(metaData, blocks), new RowGroupMiddles(new byte[0]));
   }
 
   private static ColumnChunkMetaData chunk(int column, long start, long bytes) {

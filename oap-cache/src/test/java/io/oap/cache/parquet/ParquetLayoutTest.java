@@ -13,6 +13,7 @@ import io.oap.cache.file.HadoopFileSource;
 import io.oap.cache.stats.CacheCounters;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -115,6 +116,29 @@ class ParquetLayoutTest {
       assertArrayEquals(expected, all.array());
     }
     assertEquals(0, reading.fs.opened.get());
+  }
+
+  @Test
+  void bloomFiltersWhoseLengthTheFooterLeavesOut_areNotReadWithIt() throws IOException {
+    reading.write(3000, options -> options.withBloomFilterEnabled("id", true));
+    SampleFile.rewriteFooter(
+        reading.file,
+        footer ->
+            footer.getRow_groups().stream()
+                .flatMap(rowGroup -> rowGroup.getColumns().stream())
+                .forEach(column -> column.getMeta_data().unsetBloom_filter_length()));
+    byte[] expected = Files.readAllBytes(reading.file);
+    assertTrue(expected.length > 1 << 20, "the filters are large");
+    reading.fs.resetCounts();
+    ByteBuffer end = ByteBuffer.allocate(8);
+    try (CachedFileStream stream = stream()) {
+      stream.readFully(expected.length - end.capacity(), end);
+      assertTrue(reading.fs.bytesRead.get() < 1 << 18, () -> reading.fs.bytesRead + " bytes");
+      ByteBuffer all = ByteBuffer.allocate(expected.length);
+      stream.readFully(0, all);
+      assertArrayEquals(expected, all.array());
+    }
+    assertEquals("PAR1", new String(end.array(), 4, 4, StandardCharsets.US_ASCII));
   }
 
   @Test
