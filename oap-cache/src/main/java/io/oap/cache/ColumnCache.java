@@ -144,19 +144,22 @@ public final class ColumnCache implements AutoCloseable {
     long bytes = 0;
     long damaged = 0;
     long damagedBytes = 0;
+    long alreadyDamaged = pool.stats().damaged();
     for (PoolSnapshot.HeldKey held : snapshot().chunks()) {
       if (!files.test(held.key().file())) {
         continue;
       }
       try (Pin pin = pool.pinUnused(held.key())) {
-        if (pin == null) {
+        long foundDamaged = pin == null ? pool.stats().damaged() : alreadyDamaged;
+        if (pin == null && foundDamaged == alreadyDamaged) {
           continue; // has left meanwhile
         }
+        alreadyDamaged = foundDamaged; // the pool looks itself at chunks of a former process
         count++;
-        bytes += pin.bytes();
-        if (!Checksum.isRight(pin)) {
+        bytes += held.bytes();
+        if (pin == null || !Checksum.isRight(pin)) {
           damaged++;
-          damagedBytes += pin.bytes();
+          damagedBytes += held.bytes();
           chunks.drop(held.key());
           if (held.key().kind() == EntryKind.CACHED_BATCH) {
             owned.doubt(); // it stays with its owner, who finds out

@@ -93,6 +93,26 @@ class ReopenedCacheTest {
     }
   }
 
+  @Test
+  void chunkThatHasChangedSinceItsProcess_isFoundByACheck() throws IOException {
+    try (ColumnCache cache = open()) {
+      put(cache, ChunkKey.encoded(FILE.id(), 0, 0));
+      put(cache, ChunkKey.encoded(FILE.id(), 0, 1));
+    }
+    byte[] bytes = Files.readAllBytes(data());
+    int at = 0;
+    while (bytes[at] != 77) {
+      at++;
+    }
+    try (FileChannel file = FileChannel.open(data(), StandardOpenOption.WRITE)) {
+      file.write(ByteBuffer.wrap(new byte[] {1}), at);
+    }
+    try (ColumnCache cache = open()) {
+      assertEquals(new ColumnCache.Verified(2, 200, 1, 100), cache.verify(file -> true));
+      assertEquals(new ColumnCache.Verified(1, 100, 0, 0), cache.verify(file -> true));
+    }
+  }
+
   private KnownFile described() {
     return new KnownFile(FILE, List.of("a"), new long[] {4}, new int[] {100});
   }
