@@ -70,25 +70,6 @@ static void goes_on(void) {
   CHECK(home_count(".meta") == 1 && home_count(".data") == 1);
 }
 
-/* The order of the queue is kept: what came first leaves first. */
-static void order_is_kept(void) {
-  oap_options options = home_options(CAPACITY);
-  options.policy = "lru";
-  oap_pool *pool;
-  home_clear();
-  leave(&options, 30);
-  home_open(&options, &pool);
-  for (uint32_t i = 100; i < 120; i++) {
-    oap_key key = key_of(i);
-    CHECK(chunk_put(pool, &key, BYTES) == 0);
-  }
-  for (uint32_t i = 0; i < 30; i++) {
-    oap_key key = key_of(i);
-    CHECK(oap_pool_is_held(pool, &key) == (i >= 16) || (i > 13 && i < 19));
-  }
-  pool_close(pool);
-}
-
 /* What another application cannot know is not kept. */
 static void batches_are_dropped(void) {
   oap_options options = home_options(CAPACITY);
@@ -323,7 +304,6 @@ static void several_paths(void) {
 int main(int argc, char **argv) {
   check_start(argc, argv);
   goes_on();
-  order_is_kept();
   batches_are_dropped();
   changed_bytes_are_found();
   others_are_left_alone();

@@ -135,7 +135,7 @@ int oap_miniature_open_from(const oap_miniature_options *options, oap_miniature 
   oap_order *order = &(*out)->shard.order;
   const oap_order *from = &other->shard.order;
   copy_sketch(&order->sketch, &from->sketch);
-  order->oldest = from->oldest;
+  order->ended = from->ended;
   for (unsigned q = 0; q < OAP_QUEUES; q++) {
     for (uint32_t i = from->queue[q].tail; i != 0; i = from->slots[i].queue_previous) {
       oap_hashed_key key = oap_slot_key(&from->slots[i]);
@@ -144,7 +144,7 @@ int oap_miniature_open_from(const oap_miniature_options *options, oap_miniature 
       }
     }
   }
-  order->oldest = from->oldest; /* it may have moved on to make room */
+  order->ended = from->ended; /* it may have moved on to make room */
   copy_sketch(&order->sketch, &from->sketch);
   return 0;
 }

@@ -33,7 +33,7 @@ typedef struct oap_order {
   oap_queue queue[OAP_QUEUES];
   oap_sketch sketch;
   uint32_t inserted;      /* chunks ever */
-  uint32_t oldest;        /* generations: the queue of the oldest */
+  uint32_t ended;         /* generations: how many, which tells the queue of the oldest */
   uint64_t pinned_bytes;  /* s3fifo: of chunks that cannot be evicted now, about */
   unsigned victim_asks;   /* s3fifo: how often the last victim was asked for */
   uint32_t compared;      /* s3fifo: where it goes on to compare chunks with what is handed over */
@@ -57,6 +57,9 @@ struct oap_policy {
   bool (*is_old)(const oap_order *order, uint32_t slot);
   /* A slot has been pinned again. Without the lock; NULL: of no interest. */
   void (*used)(oap_order *order, uint32_t slot);
+  /* Another process has left a slot in its queue, with what the policy noted in it. NULL: that is
+   * of no use any more. */
+  void (*restore)(oap_order *order, uint32_t slot);
 };
 
 /* The policy of that name, NULL: the default. NULL if there is none. */

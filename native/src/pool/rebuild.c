@@ -206,8 +206,13 @@ static void queue_up(oap_shard *shard, uint32_t slots, queued_slot *list) {
     }
   }
   qsort(list, count, sizeof(*list), by_age);
+  const oap_policy *policy = shard->order.policy;
   for (uint64_t i = 0; i < count; i++) {
-    shard->slots[list[i].slot].in_use_at = 0;
+    if (policy->restore != NULL) {
+      policy->restore(&shard->order, list[i].slot);
+    } else {
+      shard->slots[list[i].slot].in_use_at = 0;
+    }
     oap_queue_push(&shard->order, list[i].queue, list[i].slot);
   }
   shard->order.inserted = (uint32_t)count;
