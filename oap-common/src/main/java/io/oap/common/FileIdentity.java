@@ -13,13 +13,14 @@ import java.util.Objects;
  * Which bytes a path stood for: a file that is written again is another file.
  *
  * <p>Path, length and modification time come from the file system's status of the file; {@code
- * etag} is the object store's version tag, or the empty string where the store has none. Two
+ * etag} is the object store's version tag, or the empty string where the store has none. Of a file
+ * that is not asked for its status, {@code etag} is what its table tells of the version. Two
  * identities are equal only when all four parts are.
  *
  * @param path fully qualified path, with scheme and authority
  * @param length bytes
  * @param modificationTime milliseconds since the epoch, as the file system gives it
- * @param etag version tag of the store, never null
+ * @param etag version tag of the store or of the table, never null
  */
 public record FileIdentity(String path, long length, long modificationTime, String etag)
     implements Serializable {

@@ -32,8 +32,8 @@ private[spark] final case class FileNow(
 
 /**
  * What scans would read now. The file system is asked which versions of files there are: a listing
- * may be as old as the session, so it does not tell; tasks ask, too, before they read. Files of
- * Iceberg's tables never change, and which ones are read is settled with the plan.
+ * may be as old as the session, so it does not tell; tasks ask, too, before they read. Which files of
+ * Iceberg's tables are read, in which version, is settled with the plan.
  */
 private[buildside] final class FilesNow private (reads: Seq[Either[IcebergRows, FilesNow.Asked]]) {
   import FilesNow._

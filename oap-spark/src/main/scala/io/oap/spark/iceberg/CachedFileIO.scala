@@ -22,12 +22,12 @@ import io.oap.cache.file.FileRanges.Range
  * Thread-safe, as Iceberg loads delete files on threads of its own.
  *
  * @param real Iceberg's own, which reads what the cache lacks and all other files
- * @param served locations of the files that are read through the cache
+ * @param served versions of the files that are read through the cache, by their locations
  * @param cached opens a stream of a file
  */
 private[iceberg] final class CachedFileIO(
     real: FileIO,
-    served: Set[String],
+    served: Map[String, String],
     cached: IcebergFileSource => CachedFileStream)
     extends FileIO {
 
@@ -35,7 +35,7 @@ private[iceberg] final class CachedFileIO(
 
   override def newInputFile(location: String, length: Long): InputFile = {
     val file = real.newInputFile(location, length)
-    if (served(location)) new CachedInputFile(file, length, cached) else file
+    served.get(location).fold(file)(new CachedInputFile(file, length, _, cached))
   }
 
   override def newOutputFile(location: String): OutputFile = real.newOutputFile(location)
@@ -49,13 +49,14 @@ private[iceberg] final class CachedFileIO(
 private final class CachedInputFile(
     real: InputFile,
     length: Long,
+    version: String,
     cached: IcebergFileSource => CachedFileStream)
     extends InputFile {
 
   override def getLength: Long = length
 
   override def newStream(): SeekableInputStream =
-    new CachedInputStream(cached(new IcebergFileSource(real, length)), length)
+    new CachedInputStream(cached(new IcebergFileSource(real, length, version)), length)
 
   override def location(): String = real.location()
 

@@ -36,11 +36,13 @@ import io.oap.spark.table.ScanCachePolicy
  *
  * @param iceberg makes Iceberg's; it reads by itself where this process has no cache
  * @param flat what our own readers need; nothing where they can read no split
+ * @param versions of the table's files
  * @param keepsLoaded whether chunks that are not held may enter the pool
  */
 private[iceberg] final class CachedIcebergReaderFactory(
     iceberg: PartitionReaderFactory,
     flat: Option[FlatReads],
+    versions: FileVersions,
     tableRules: ScanCachePolicy,
     keepsLoaded: Boolean)
     extends PartitionReaderFactory
@@ -94,6 +96,7 @@ private[iceberg] final class CachedIcebergReaderFactory(
     new FlatSplits(
       reads,
       task.shape.projection(task.partition),
+      versions,
       task.real,
       reads.conditions.of(partition),
       task.cache,
@@ -135,7 +138,7 @@ private[iceberg] final class CachedIcebergReaderFactory(
     try {
       val shape = PartitionShape.of(partition.iceberg.getClass.getClassLoader)
       cache.limit(tableRules.limits.asJava)
-      val served = ServedFiles.locations(shape.taskGroup(partition.iceberg))
+      val served = ServedFiles.byLocation(shape.taskGroup(partition.iceberg), versions)
       val real = shape.fileIo(partition.iceberg)
       if (partition.isAstray(SparkEnv.get.executorId)) counters.taskElsewhere()
       def one = {

@@ -184,6 +184,7 @@ private[iceberg] final class CachedIcebergScan(
       // What a change rewrites is read with columns of Iceberg's own, and by Iceberg.
       if (keepsLoaded) FlatReads.of(planned.session, readSchema(), filters, lastJoined)
       else None,
+      FileVersions.of(planned.table),
       tableRules,
       keepsLoaded
     )

@@ -24,12 +24,14 @@ import io.oap.spark.read._
  * but it may be closed by another.
  *
  * @param projection what Iceberg reads
+ * @param versions of the table's files
  * @param real Iceberg's own way to the files
  * @param conditions on rows and row groups
  */
 private[iceberg] final class FlatSplits(
     reads: FlatReads,
     projection: Schema,
+    versions: FileVersions,
     real: FileIO,
     conditions: ScanConditions,
     cache: ColumnCache,
@@ -106,6 +108,7 @@ private[iceberg] final class FlatSplits(
     new IcebergSplitFile(
       real.newInputFile(split.file.location, split.file.fileSizeInBytes),
       split,
+      versions.of(split.file),
       columns,
       reads.hadoopConf.value.value)
 

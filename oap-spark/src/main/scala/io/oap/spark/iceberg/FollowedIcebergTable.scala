@@ -35,15 +35,19 @@ private[iceberg] final class FollowedIcebergTable(
     if (steps.size > FollowedTable.MostSteps || !last.exists(_.longValue == former.id))
       FileChanges(Set.empty, Set.empty)
     else {
-      val changes = steps.map(new StepChanges(table, _))
-      val gone = changes.flatMap(one =>
-        one.few("deleted-data-files", "removedDataFiles") ++
-          one.few("removed-delete-files", "removedDeleteFiles")).toSet
-      val added =
-        if (pinned.isEmpty) Set.empty[String]
-        else changes.flatMap(_.few("added-data-files", "addedDataFiles")).toSet
-      FileChanges(gone, added -- gone)
+      // From the first step on: a file that is gone may have been added again.
+      steps.reverseIterator.map(new StepChanges(table, _))
+        .foldLeft(FileChanges(Set.empty, Set.empty))(after)
     }
+  }
+
+  private def after(before: FileChanges, step: StepChanges): FileChanges = {
+    val gone = step.few("deleted-data-files", "removedDataFiles") ++
+      step.few("removed-delete-files", "removedDeleteFiles")
+    val added =
+      if (pinned.isEmpty && before.gone.isEmpty) Nil
+      else step.few("added-data-files", "addedDataFiles")
+    FileChanges(before.gone -- added ++ gone, before.added ++ added -- gone)
   }
 
   private def parentOf(one: Snapshot): Snapshot =

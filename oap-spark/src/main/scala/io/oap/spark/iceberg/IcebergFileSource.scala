@@ -22,20 +22,24 @@ import io.oap.common.FileIdentity
 
 /**
  * A file of an Iceberg table. Iceberg never writes to a location twice (table specification, "File
- * System Operations": files are immutable once written), so that location and length tell the
- * version, and no status has to be asked for.
+ * System Operations": files are immutable once written). Others may, before they add the file again:
+ * the commit that added it tells. So no status has to be asked for.
  *
  * @param length bytes, as a manifest has it
+ * @param version as [[FileVersions]] tells it
  */
-private[iceberg] final class IcebergFileSource(file: InputFile, length: Long) extends FileSource {
-  override val identity: FileIdentity = IcebergFileSource.identity(file.location, length)
+private[iceberg] final class IcebergFileSource(file: InputFile, length: Long, version: String)
+    extends FileSource {
+  override val identity: FileIdentity = new FileIdentity(file.location, length, 0, version)
 
   override def open(): FileStream = new IcebergFileStream(file)
 }
 
 private[iceberg] object IcebergFileSource {
-  def identity(location: String, length: Long): FileIdentity =
-    new FileIdentity(location, length, 0, "")
+
+  /** By which the Directory knows any version of a file. */
+  def placementKey(location: String, length: Long): Long =
+    FileIdentity.placementKey(location, length, 0)
 }
 
 /** The bytes of such a file by Iceberg's own stream, which is opened at the first read. */

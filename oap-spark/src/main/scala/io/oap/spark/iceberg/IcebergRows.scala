@@ -10,7 +10,8 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 /**
  * What the tasks of a scan of Iceberg are told to read, and so all that decides about its rows: data
- * files and delete files never change. A snapshot or a branch is only a way to such splits.
+ * files and delete files do not change while a table has them. A snapshot or a branch is only a way to
+ * such splits.
  *
  * @param table its UUID: a table that is made anew at one place has another one, and numbers of
  *     columns and partition specifications mean the same within one table only
@@ -26,11 +27,13 @@ private[spark] final case class IcebergRows(
 /**
  * A part of a data file.
  *
+ * @param number of the commit that added the file, as [[FileVersions]] takes it
  * @param spec the number of the specification by which its partition is meant
  * @param partition values of the file's partition, which stand for columns
  */
 private[spark] final case class IcebergSplit(
     location: String,
+    number: Option[Long],
     start: Long,
     length: Long,
     spec: Int,
@@ -40,10 +43,12 @@ private[spark] final case class IcebergSplit(
 /**
  * A file of deleted rows, or a part of one.
  *
+ * @param number as that of a split
  * @param columns by whose values rows are deleted; none where it is by place
  */
 private[spark] final case class IcebergDeletes(
     location: String,
+    number: Option[Long],
     start: Option[Long],
     length: Option[Long],
     columns: Seq[Int])
@@ -99,6 +104,7 @@ private[spark] object IcebergRows extends Logging {
     val values = task.file.partition
     IcebergSplit(
       task.file.location,
+      FileVersions.number(task.file),
       task.start,
       task.length,
       task.spec.specId,
@@ -109,6 +115,7 @@ private[spark] object IcebergRows extends Logging {
 
   private def deletes(file: DeleteFile): IcebergDeletes = IcebergDeletes(
     file.location,
+    FileVersions.number(file),
     Option(file.contentOffset).map(_.longValue),
     Option(file.contentSizeInBytes).map(_.longValue),
     Option(file.equalityFieldIds).iterator.flatMap(_.asScala).map(_.intValue).toSeq

@@ -26,17 +26,19 @@ import io.oap.spark.read.{ColumnNames, DatetimeRebase, SplitFile, UnservedFileEx
  * have for them, whatever they are called, and never turns dates from one calendar into another.
  *
  * @param file by which bytes are read, whatever store it is of
+ * @param version of the file, as [[FileVersions]] tells it
  */
 private[iceberg] final class IcebergSplitFile(
     file: InputFile,
     split: FileScanTask,
+    version: String,
     columns: SplitColumns,
     hadoopConf: Configuration)
     extends SplitFile {
 
   private def length = split.file.fileSizeInBytes
 
-  override val source: FileSource = new IcebergFileSource(file, length)
+  override val source: FileSource = new IcebergFileSource(file, length, version)
 
   override def footerOptions: ParquetReadOptions = ParquetLayout.DEFAULTS
 

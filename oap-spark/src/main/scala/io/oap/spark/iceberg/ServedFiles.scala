@@ -20,16 +20,17 @@ private[iceberg] object ServedFiles {
   def isServed(split: FileScanTask): Boolean = !split.isDataTask && isServed(split.file)
 
   /**
-   * Locations of data files and of delete files that are. Deletion vectors are blobs in files of
-   * another format, a few bytes each, and are read as Iceberg does.
+   * Data files and delete files that are, by location with their versions. Deletion vectors are blobs
+   * in files of another format, a few bytes each, and are read as Iceberg does.
    */
-  def locations(group: ScanTaskGroup[ScanTask]): Set[String] =
+  def byLocation(group: ScanTaskGroup[ScanTask], versions: FileVersions): Map[String, String] =
     splits(group).iterator.flatMap(task =>
-      Iterator(task.file) ++ task.deletes.asScala.iterator.filter(isServed)).map(_.location).toSet
+      Iterator[ContentFile[_]](task.file) ++ task.deletes.asScala.iterator.filter(isServed))
+      .map(file => file.location -> versions.of(file)).toMap
 
   /** By which the Directory knows the file of a split. */
   def placementKey(split: FileScanTask): Long =
-    IcebergFileSource.identity(split.file.location, split.file.fileSizeInBytes).placementKey
+    IcebergFileSource.placementKey(split.file.location, split.file.fileSizeInBytes)
 
   /** What a split reads of its data file. */
   def partOf(split: FileScanTask): FilePart =

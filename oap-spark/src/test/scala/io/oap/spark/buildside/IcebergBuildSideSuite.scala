@@ -6,10 +6,10 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
 
 import io.oap.spark.CacheControl
-import io.oap.spark.iceberg.{EqualityDeletes, IcebergSuite}
+import io.oap.spark.iceberg.{AddedFiles, EqualityDeletes, IcebergSuite}
 
 /** Build sides of Iceberg tables are kept until what a query would read is something else. */
-class IcebergBuildSideSuite extends IcebergSuite with BuildSideTables {
+class IcebergBuildSideSuite extends IcebergSuite with BuildSideTables with AddedFiles {
 
   override protected def sql(text: String): DataFrame = spark.sql(text)
 
@@ -149,6 +149,14 @@ class IcebergBuildSideSuite extends IcebergSuite with BuildSideTables {
     assertBuiltAgain(star("ice.db.again"), "made again")
     sql("CREATE OR REPLACE TABLE ice.db.again USING iceberg AS SELECT brand + 7 AS brand, name FROM brands")
     assertBuiltAgain(star("ice.db.again"), "replaced")
+  }
+
+  test("a file that is written anew where it lies and added again is another one") {
+    createForAdded("added")
+    addAnew("added", "id * 3", withIds = true)
+    assertKept(star("ice.db.added"))
+    addAnew("added", "id * 7", withIds = true)
+    assertBuiltAgain(star("ice.db.added"), "added again")
   }
 
   test("what another writer commits is seen when Spark alone sees it") {

@@ -55,7 +55,8 @@ class IcebergFileSourceSuite extends AnyFunSuite {
       override def location(): String = "mem://f"
       override def exists(): Boolean = throw new AssertionError("a status")
     },
-    bytes.length
+    bytes.length,
+    "table:3"
   )
 
   for ((name, stream) <- Seq[(String, () => SeekableInputStream)](
@@ -87,9 +88,10 @@ class IcebergFileSourceSuite extends AnyFunSuite {
     }
   }
 
-  test("location and length are the version") {
+  test("location, length and the version that the table tells are the identity") {
     val identity = source(() => new Slow).identity
     assert((identity.path, identity.length) === ("mem://f", bytes.length))
-    assert((identity.modificationTime, identity.etag) === (0, ""))
+    assert((identity.modificationTime, identity.etag) === (0, "table:3"))
+    assert(identity.placementKey === IcebergFileSource.placementKey("mem://f", bytes.length))
   }
 }

@@ -7,7 +7,7 @@ import io.oap.spark.directory.{FileChanges, FollowedTable}
 import io.oap.spark.table.PinnedColumns
 
 /** Which files tables of Iceberg have no more, and which they had not, from snapshot to snapshot. */
-class IcebergFollowSuite extends IcebergSuite {
+class IcebergFollowSuite extends IcebergSuite with AddedFiles {
 
   private def found(t: String): FollowedTable = {
     val scan = collectLeaves(spark.table(t).queryExecution.executedPlan).collectFirst {
@@ -59,6 +59,19 @@ class IcebergFollowSuite extends IcebergSuite {
       assert(state.order < now.state.order)
     }
     assert(now.changesSince(now.state) === FileChanges(Set(), Set()))
+  }
+
+  test("a file that is deleted and added again is not gone") {
+    createForAdded("back")
+    val t = "ice.db.back"
+    addAnew("back", "id * 3", withIds = true)
+    val before = found(t).state
+    addAnew("back", "id * 7", withIds = true)
+    val now = found(t)
+    assert(now.changesSince(before) === FileChanges(Set(), filesOf(s"$t.files")))
+    sql(s"DELETE FROM $t WHERE day = 1")
+    assert(found(t).changesSince(before).gone.size === 1)
+    assert(found(t).changesSince(now.state).gone.size === 1)
   }
 
   test("a rollback, and a snapshot that expired") {

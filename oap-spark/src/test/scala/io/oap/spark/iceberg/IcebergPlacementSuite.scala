@@ -31,7 +31,7 @@ class IcebergPlacementSuite extends AnyFunSuite with DirectoryReports {
   private def location(file: Int) = s"s3://lake/t/data/f$file.parquet"
 
   private def key(file: Int): Long =
-    IcebergFileSource.identity(location(file), Length).placementKey
+    IcebergFileSource.placementKey(location(file), Length)
 
   private def file(number: Int): DataFile = DataFiles.builder(PartitionSpec.unpartitioned)
     .withPath(location(number)).withFileSizeInBytes(Length).withRecordCount(1).build()
