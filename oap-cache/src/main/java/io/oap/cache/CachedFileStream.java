@@ -63,6 +63,14 @@ public final class CachedFileStream implements FileStream {
     this.file = new TailStream(source.open(), identity.length(), TAIL_BYTES);
   }
 
+  /**
+   * Whether the layout of the file is known, so that its chunks come from the cache. Reads the end
+   * of the file where the cache has no footer of it.
+   */
+  public boolean hasLayout() {
+    return layout() != null;
+  }
+
   /** The layout, once; null where it is not known and everything is read from the file. */
   private FileLayout layout() {
     if (!isLookedUp) {

@@ -4,6 +4,7 @@ import java.nio.ByteBuffer
 import java.util.function.IntFunction
 
 import scala.jdk.CollectionConverters._
+import scala.util.Try
 
 import org.apache.iceberg.io.{
   FileIO,
@@ -35,7 +36,10 @@ private[iceberg] final class CachedFileIO(
 
   override def newInputFile(location: String, length: Long): InputFile = {
     val file = real.newInputFile(location, length)
-    served.get(location).fold(file)(new CachedInputFile(file, length, _, cached))
+    served.get(location).fold(file) { version =>
+      val source = new IcebergFileSource(file, length, version)
+      new CachedInputFile(source, real.newInputFile(location), cached)
+    }
   }
 
   override def newOutputFile(location: String): OutputFile = real.newOutputFile(location)
@@ -45,18 +49,49 @@ private[iceberg] final class CachedFileIO(
   override def properties(): java.util.Map[String, String] = real.properties()
 }
 
-/** A file of known length. It is looked for only when the cache lacks something of it. */
+/**
+ * A file whose length a manifest tells. It is looked for only when the cache lacks something of it.
+ * Where there is no footer at the end that the manifest tells of, the file is read around the cache,
+ * and the store is asked for its length, as Iceberg alone does.
+ *
+ * @param source the file as the manifest has it
+ * @param real the file as the store has it
+ */
 private final class CachedInputFile(
+    source: IcebergFileSource,
     real: InputFile,
-    length: Long,
-    version: String,
     cached: IcebergFileSource => CachedFileStream)
     extends InputFile {
 
-  override def getLength: Long = length
+  private def length = source.identity.length
 
-  override def newStream(): SeekableInputStream =
-    new CachedInputStream(cached(new IcebergFileSource(real, length, version)), length)
+  // Once asked, whether the file is as the manifest says.
+  private var isKnown: Option[Boolean] = None
+
+  // Has told it, for the first who wants a stream. Nothing of it is open that was not read for that.
+  private var first: Option[CachedFileStream] = None
+
+  override def getLength: Long = synchronized {
+    if (isKnown.isEmpty) first = opened()
+    // A stream of a file that is not there says so in words that users know.
+    if (isKnown.contains(true)) length else Try(real.getLength).getOrElse(length)
+  }
+
+  override def newStream(): SeekableInputStream = synchronized {
+    val stream = first.orElse(opened())
+    first = None
+    stream.fold(real.newStream())(new CachedInputStream(_, length))
+  }
+
+  /** Opens the file through the cache; none where it is not as the manifest says. */
+  private def opened(): Option[CachedFileStream] =
+    if (isKnown.contains(false)) None
+    else {
+      val stream = cached(source)
+      isKnown = Some(stream.hasLayout)
+      if (!stream.hasLayout) stream.close()
+      Option.when(stream.hasLayout)(stream)
+    }
 
   override def location(): String = real.location()
 

@@ -2,9 +2,14 @@ package io.oap.spark.iceberg
 
 import java.nio.file.{Files, Path}
 
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
 import org.apache.iceberg.{DataFiles, FileFormat}
 import org.apache.iceberg.spark.Spark3Util
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.functions.col
+import org.apache.spark.sql.types.MetadataBuilder
 
 import io.oap.cache.stats.Figure
 import io.oap.spark.WatchedFileSystem
@@ -88,13 +93,43 @@ class IcebergFlatSuite extends IcebergSuite with FlatIcebergTables {
       assertFlat(sql(s"SELECT id, x FROM ice.db.nan WHERE $condition"))
   }
 
-  private def append(table: String, file: Path, rows: Long): Unit = {
+  test("a file whose length a manifest has wrong is read as Iceberg reads it") {
+    val large = spark.range(0, 200000, 1, 1).select(
+      col("id").as("id", fieldId(1)),
+      (col("id") * 7).as("v", fieldId(2)))
+    large.write.parquet(path("large"))
+    val file = filesIn("large").head
+    assert(Files.size(file) > (1 << 20), "Iceberg reads small files whole")
+    for (more <- Seq(-1, 1)) {
+      val table = if (more < 0) "shorter" else "longer"
+      sql(s"CREATE TABLE ice.db.$table (id BIGINT, v BIGINT) USING iceberg " +
+        "TBLPROPERTIES ('write.delete.mode' = 'merge-on-read')")
+      append(table, file, 200000, Files.size(file) + more)
+      def query = sql(s"SELECT sum(v), max(id) FROM ice.db.$table WHERE id % 3 = 1")
+      assert(assertSameOutcome(query).isRight)
+      sql(s"DELETE FROM ice.db.$table WHERE id % 9 = 4")
+      assert(assertSameOutcome(query).isRight, "with deletes")
+    }
+  }
+
+  private def fieldId(number: Long) =
+    new MetadataBuilder().putLong("parquet.field.id", number).build()
+
+  private def filesIn(written: String): Seq[Path] =
+    Using.resource(Files.newDirectoryStream(Path.of(path(written)), "part-*.parquet"))(
+      _.asScala.toSeq)
+
+  private def append(table: String, file: Path, rows: Long): Unit =
+    append(table, file, rows, Files.size(file))
+
+  /** @param length as the manifest has it */
+  private def append(table: String, file: Path, rows: Long, length: Long): Unit = {
     val copy = Files.copy(file, folder.resolve(s"$table-${file.getFileName}"))
     val iceberg = Spark3Util.loadIcebergTable(spark, s"ice.db.$table")
     iceberg.newAppend().appendFile(
       DataFiles.builder(iceberg.spec)
         .withPath(s"${WatchedFileSystem.Scheme}://$copy")
-        .withFileSizeInBytes(Files.size(copy))
+        .withFileSizeInBytes(length)
         .withRecordCount(rows)
         .withFormat(FileFormat.PARQUET)
         .build()).commit()
