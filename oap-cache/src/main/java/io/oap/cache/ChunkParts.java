@@ -2,6 +2,7 @@ package io.oap.cache;
 
 import io.oap.cache.file.FileRanges.Range;
 import io.oap.cache.file.FileStream;
+import io.oap.cache.file.HeapRuns;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -51,7 +52,9 @@ final class ChunkParts {
     uncached.add(new Part(end, room));
   }
 
-  /** Reads all that is wanted. */
+  /**
+   * Reads all that is wanted, in runs: beside the rooms, each byte lies on the heap for a while.
+   */
   void read() throws IOException {
     List<ChunkRequest> whole = new ArrayList<>();
     byChunk.forEach(
@@ -68,10 +71,13 @@ final class ChunkParts {
             }
           }
         });
-    if (!whole.isEmpty()) {
-      load(whole);
+    for (List<ChunkRequest> run : HeapRuns.of(whole, ChunkRequest::length)) {
+      load(run);
     }
-    readUncached();
+    uncached.sort(Comparator.comparingLong(Part::end));
+    for (List<Part> run : HeapRuns.of(uncached, part -> part.room().limit())) {
+      readUncached(run);
+    }
   }
 
   /** Whether to load a chunk whatever is wanted of it: a query may want another part. */
@@ -121,16 +127,12 @@ final class ChunkParts {
     }
   }
 
-  private void readUncached() throws IOException {
-    if (uncached.isEmpty()) {
-      return;
-    }
-    uncached.sort(Comparator.comparingLong(Part::end));
+  private void readUncached(List<Part> parts) throws IOException {
     long start = System.nanoTime();
-    List<ByteBuffer> buffers = file.read(uncached.stream().map(Part::range).toList());
-    context.counters().read(bytes(uncached), System.nanoTime() - start);
+    List<ByteBuffer> buffers = file.read(parts.stream().map(Part::range).toList());
+    context.counters().read(bytes(parts), System.nanoTime() - start);
     for (int i = 0; i < buffers.size(); i++) {
-      uncached.get(i).room().put(buffers.get(i));
+      parts.get(i).room().put(buffers.get(i));
     }
   }
 

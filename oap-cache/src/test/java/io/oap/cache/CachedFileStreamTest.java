@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.oap.cache.file.FileRanges.Range;
+import io.oap.cache.file.HeapRuns;
 import io.oap.cache.pool.PoolFaults;
 import io.oap.cache.stats.CacheCounters;
 import java.io.EOFException;
@@ -83,6 +84,23 @@ class CachedFileStreamTest {
     assertEquals(source.chunks.size(), counters.chunksHit());
     assertEquals(chunkBytes, counters.bytesFromPool());
     assertTrue(counters.bytesFromFile() - cold < length() - chunkBytes);
+  }
+
+  @Test
+  void readOfManyChunks_passesThroughTheHeapInRuns() throws IOException {
+    source = source(3, ranges -> {}, 30, 6 << 20);
+    assertTrue(length() > 2 * HeapRuns.MOST_BYTES);
+    ByteBuffer all = ByteBuffer.allocate((int) length());
+    try (CachedFileStream stream = open()) {
+      stream.readFully(0, all);
+    }
+    for (int at = 0; at < all.capacity(); at += 997) {
+      assertEquals(source.file.byteAt(at), all.get(at), "at " + at);
+    }
+    for (List<Range> read : source.file.reads) {
+      long bytes = read.stream().mapToLong(Range::length).sum();
+      assertTrue(bytes <= HeapRuns.MOST_BYTES, () -> bytes + " bytes at once");
+    }
   }
 
   @Test

@@ -8,6 +8,7 @@ import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 
 import io.oap.cache.{ChunkRequest, ColumnCache, ReadContext}
+import io.oap.cache.file.HeapRuns
 import io.oap.cache.parquet.CachedParquetFile.RowGroup
 import io.oap.common.ChunkKey
 import io.oap.spark.vector.FlatColumn
@@ -76,23 +77,10 @@ private[spark] final class ChunkWarming(
         isHeld(leaf, ChunkKey.ENCODED) || vectors.get(leaf).exists(isHeld(leaf, _))
       }
     present.foreach { case (_, chunk) => context.warmed.add(chunk, true, true) }
-    ChunkWarming.batches(missing.map(_._2)).foreach { batch =>
+    val inOrder = missing.map(_._2).sortBy(_.offset)
+    HeapRuns.of[ChunkRequest](inOrder.asJava, _.length.toLong).forEach { run =>
       WarmReaderFactory.throwIfCancelled()
-      split.cached.load(batch.asJava)
+      split.cached.load(run)
     }
   }
-}
-
-private[spark] object ChunkWarming {
-
-  /** Bytes loaded at a time, unless one chunk has more: they pass through the heap. */
-  private val MostBytes = 32L << 20
-
-  /** The chunks in the order of the file, in runs of so many bytes. */
-  def batches(chunks: Seq[ChunkRequest]): Seq[Seq[ChunkRequest]] =
-    chunks.sortBy(_.offset).foldLeft(List.empty[(Vector[ChunkRequest], Long)]) {
-      case ((last, bytes) :: before, chunk) if bytes + chunk.length <= MostBytes =>
-        (last :+ chunk, bytes + chunk.length) :: before
-      case (before, chunk) => (Vector(chunk), chunk.length.toLong) :: before
-    }.map(_._1).reverse
 }

@@ -1,0 +1,34 @@
+package io.oap.cache.file;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.ToLongFunction;
+
+/** Divides what passes through the heap on its way, so that not all of it lies there at once. */
+public final class HeapRuns {
+
+  /** Bytes of a run, unless one item has more. */
+  public static final long MOST_BYTES = 32L << 20;
+
+  private HeapRuns() {}
+
+  /**
+   * Divides items into runs of at most {@link #MOST_BYTES}, in their order. An item that is larger
+   * is a run of its own.
+   *
+   * @param bytes of an item
+   */
+  public static <T> List<List<T>> of(List<T> items, ToLongFunction<T> bytes) {
+    List<List<T>> runs = new ArrayList<>();
+    long left = 0;
+    for (T item : items) {
+      left -= bytes.applyAsLong(item);
+      if (left < 0 || runs.isEmpty()) {
+        runs.add(new ArrayList<>());
+        left = MOST_BYTES - bytes.applyAsLong(item);
+      }
+      runs.get(runs.size() - 1).add(item);
+    }
+    return runs;
+  }
+}
