@@ -4,6 +4,7 @@ import io.oap.cache.file.FileSource;
 import io.oap.cache.file.FileStream;
 import io.oap.cache.file.TailStream;
 import io.oap.cache.stats.CacheCounters;
+import io.oap.cache.stats.Figure;
 import io.oap.common.FileId;
 import io.oap.common.FileIdentity;
 import java.io.EOFException;
@@ -27,9 +28,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class CachedFileStream implements FileStream {
   private static final Logger LOG = LoggerFactory.getLogger(CachedFileStream.class);
-
-  /** Of a file whose layout is not known yet: most footers lie in so many bytes. */
-  private static final int TAIL_BYTES = 128 << 10;
 
   /** What is larger was not written as a footer, and is not kept on the heap. */
   private static final int MOST_FOOTER_BYTES = 256 << 20;
@@ -60,7 +58,7 @@ public final class CachedFileStream implements FileStream {
     this.context = context;
     this.identity = source.identity();
     this.id = identity.id();
-    this.file = new TailStream(source.open(), identity.length(), TAIL_BYTES);
+    this.file = source.open();
   }
 
   /**
@@ -75,8 +73,11 @@ public final class CachedFileStream implements FileStream {
   private FileLayout layout() {
     if (!isLookedUp) {
       isLookedUp = true;
+      long length = identity.length();
+      TailStream end =
+          new TailStream(file, length, TailStream.bytesFor(length), this::countBeyond);
       try {
-        FileLayout found = cache.footers().footer(id, () -> layouts.read(file, identity));
+        FileLayout found = cache.footers().footer(id, () -> layouts.read(end, identity));
         if (found.footerStart() < identity.length()) {
           cache.files().add(id, () -> found.describe(identity));
           layout = found;
@@ -86,9 +87,22 @@ public final class CachedFileStream implements FileStream {
         // LinkageError: a codec whose library is not there.
         LOG.debug("{} is read around the cache.", identity.path(), e);
       }
-      parts = new ChunkParts(cache.chunks(), file, context);
+      // Where the layout was known, what is missing may be a few bytes anywhere.
+      boolean isRead = end.tail() != null;
+      parts = new ChunkParts(cache.chunks(), isRead ? end : file, context);
+      countBeyond(isRead ? end.tail().remaining() : 0);
     }
     return layout;
+  }
+
+  /**
+   * Counts bytes that were read beyond those that callers ask for. Until the layout is known that is
+   * its reader, who counts for nobody.
+   */
+  private void countBeyond(long bytes) {
+    if (parts != null) {
+      context.counters().add(Figure.BYTES_FROM_FILE, bytes);
+    }
   }
 
   /**

@@ -14,7 +14,7 @@ public interface FileLayout extends MetadataCache.Footer {
   /** Chunks and structures by position; the footer is not among them. */
   LayoutIndex index();
 
-  /** The bytes of a structure, if they had to be read to know the layout; else null. */
+  /** The bytes of a structure, not to be changed, if the layout has told them; else null. */
   default byte[] structure(Range range) {
     return null;
   }

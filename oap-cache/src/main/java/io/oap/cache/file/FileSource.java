@@ -8,6 +8,14 @@ public interface FileSource {
   /** Which version of which file this is; its length is known from here. */
   FileIdentity identity();
 
+  /**
+   * Whether the store is asked after each read of ranges if the path still has this version; then
+   * bytes by position cost less.
+   */
+  default boolean isAskedAfterRanges() {
+    return false;
+  }
+
   /** A stream of this version for one thread, to be closed by the caller. */
   FileStream open();
 }

@@ -70,6 +70,11 @@ public final class HadoopFileSource implements FileSource {
   }
 
   @Override
+  public boolean isAskedAfterRanges() {
+    return identity.etag().isEmpty();
+  }
+
+  @Override
   public FileStream open() {
     return new Stream();
   }
@@ -148,7 +153,7 @@ public final class HadoopFileSource implements FileSource {
      * that were read are still of the version that was opened.
      */
     private void requireUnchanged() throws IOException {
-      if (identity.etag().isEmpty()) {
+      if (isAskedAfterRanges()) {
         try {
           requireSameVersion();
         } catch (FileNotFoundException e) {

@@ -3,6 +3,7 @@ package io.oap.cache.parquet;
 import io.oap.cache.ChunkRequest;
 import io.oap.cache.FileLayout;
 import io.oap.cache.LayoutIndex;
+import io.oap.cache.file.FileRanges.Range;
 import io.oap.cache.file.KnownFiles.KnownFile;
 import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
@@ -218,6 +219,12 @@ public final class CachedFooter implements FileLayout {
   @Override
   public LayoutIndex index() {
     return index;
+  }
+
+  /** The magic number at the start, which stands at the end, too, and was found there. */
+  @Override
+  public byte[] structure(Range range) {
+    return range.offset() == 0 ? ParquetFileWriter.MAGIC : null;
   }
 
   @Override

@@ -5,10 +5,13 @@ import io.oap.cache.ColumnCache;
 import io.oap.cache.ReadContext;
 import io.oap.cache.file.FileSource;
 import io.oap.cache.file.FileStream;
+import io.oap.cache.file.TailStream;
+import io.oap.cache.stats.Figure;
 import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
 import io.oap.common.FileIdentity;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
@@ -19,7 +22,8 @@ import org.apache.parquet.io.SeekableInputStream;
 
 /**
  * One version of a Parquet file, read through a {@link ColumnCache}. The file is opened only for
- * what the cache lacks. For one reader on one thread.
+ * what the cache lacks; where that is the footer of a small file, it is read whole and once. For
+ * one reader on one thread.
  */
 public final class CachedParquetFile {
   private final ColumnCache cache;
@@ -28,6 +32,9 @@ public final class CachedParquetFile {
   private final Supplier<ParquetReadOptions> options;
   private final FileId id;
   private final CachedFooter footer;
+
+  /** All bytes of a small file that had to be read for its footer; else null. */
+  private ByteBuffer whole;
 
   /**
    * Makes sure of the file's footer.
@@ -55,9 +62,25 @@ public final class CachedParquetFile {
   }
 
   private CachedFooter readFooter() throws IOException {
-    try (FileStream file = source.open()) {
-      return ParquetLayout.read(file, identity(), options.get(), context.counters());
+    long length = identity().length();
+    boolean isSmall = TailStream.isSmall(length);
+    int tailBytes = isSmall || !source.isAskedAfterRanges() ? TailStream.bytesFor(length) : 0;
+    try (TailStream file = new TailStream(source.open(), length, tailBytes, this::countBeyond)) {
+      CachedFooter read = ParquetLayout.read(file, identity(), options.get(), context.counters());
+      whole = isSmall ? file.tail() : null;
+      return read;
     }
+  }
+
+  private FileStream open() {
+    FileStream file = source.open();
+    return whole == null
+        ? file
+        : new TailStream(file, identity().length(), whole, this::countBeyond);
+  }
+
+  private void countBeyond(long bytes) {
+    context.counters().add(Figure.BYTES_FROM_FILE, bytes);
   }
 
   /** Which version of the file this is. */
@@ -138,7 +161,7 @@ public final class CachedParquetFile {
    * @param wanted what {@link #chunk} gave, to be loaded together
    */
   public void load(List<ChunkRequest> wanted) throws IOException {
-    try (FileStream stream = source.open()) {
+    try (FileStream stream = open()) {
       cache.chunks().get(wanted, stream, context).close();
     }
   }
@@ -150,7 +173,6 @@ public final class CachedParquetFile {
 
   /** The file's bytes, chunks from the cache; to be closed by the caller. */
   public CachedParquetStream newStream() {
-    return new CachedParquetStream(
-        source.open(), id, footer, cache.footers(), cache.chunks(), context);
+    return new CachedParquetStream(open(), id, footer, cache.footers(), cache.chunks(), context);
   }
 }

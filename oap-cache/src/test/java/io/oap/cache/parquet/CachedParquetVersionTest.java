@@ -122,11 +122,11 @@ class CachedParquetVersionTest {
     assertEquals(1, reading.fs.statuses.get());
   }
 
-  /** Once to look it up, once as it is opened for its footer and its rows, once a row group. */
+  /** Once to look it up, once as it is opened, once after it was read: it is small. */
   @Test
   void otherStore_isAskedForTheStatusAgain_onlyWhereTheFileIsRead() throws IOException {
     cachedRows();
-    assertEquals(5, reading.fs.statuses.get());
+    assertEquals(3, reading.fs.statuses.get());
     reading.fs.resetCounts();
     cachedRows();
     assertEquals(1, reading.fs.statuses.get());
@@ -141,6 +141,12 @@ class CachedParquetVersionTest {
     Files.move(first, reading.file, StandardCopyOption.REPLACE_EXISTING);
     Files.setLastModifiedTime(reading.file, THEN);
     reading.assertSameWithoutTheFile(ReadingFixture.AS_IT_IS, SampleFile.SCHEMA);
+  }
+
+  /** The file, whose chunks are read when they are asked for, as its footer was known. */
+  private CachedParquetFile known() throws IOException {
+    reading.lookUp();
+    return reading.lookUp();
   }
 
   private void replaceBeforeOpening() {
@@ -170,7 +176,7 @@ class CachedParquetVersionTest {
 
   @Test
   void fileReplacedBetweenFooterAndChunks_isNotMixedUp() throws IOException {
-    CachedParquetFile file = reading.lookUp();
+    CachedParquetFile file = known();
     replaceBeforeOpening();
     try (ParquetFileReader reader = reading.open(file, ReadingFixture.AS_IT_IS)) {
       IOException e = assertThrows(IOException.class, reader::readNextRowGroup);
@@ -181,8 +187,20 @@ class CachedParquetVersionTest {
   }
 
   @Test
-  void fileOverwrittenInPlaceBetweenItsRowGroups_isNotMixedUp() throws IOException {
+  void smallFileReplacedAfterItsFooterIsRead_isReadAsItWas() throws IOException {
+    List<String> before = plainRows();
     CachedParquetFile file = reading.lookUp();
+    replace(FileTime.fromMillis(THEN.toMillis() + 1));
+    try (ParquetFileReader reader = reading.open(file, ReadingFixture.AS_IT_IS)) {
+      assertEquals(before, ReadingFixture.rows(reader, SampleFile.SCHEMA));
+    }
+    assertNotEquals(before, plainRows());
+    assertEquals(plainRows(), cachedRows());
+  }
+
+  @Test
+  void fileOverwrittenInPlaceBetweenItsRowGroups_isNotMixedUp() throws IOException {
+    CachedParquetFile file = known();
     try (ParquetFileReader reader = reading.open(file, ReadingFixture.AS_IT_IS)) {
       assertEquals(1000, reader.readNextRowGroup().getRowCount());
       long publishes = reading.cache.poolStats().publishes();
@@ -199,7 +217,7 @@ class CachedParquetVersionTest {
   @Test
   void fileDeletedBetweenItsRowGroups_isReadOn() throws IOException {
     List<String> before = plainRows();
-    CachedParquetFile file = reading.lookUp();
+    CachedParquetFile file = known();
     reading.fs.resetCounts();
     reading.fs.beforeRead =
         () -> {
@@ -214,7 +232,7 @@ class CachedParquetVersionTest {
   /** Parquet logs a page index that it cannot read, and goes on to the columns. */
   @Test
   void fileReplacedBeforeItsPageIndexIsRead_isNotMixedUp() throws IOException {
-    CachedParquetFile file = reading.lookUp();
+    CachedParquetFile file = known();
     replaceBeforeOpening();
     ReadingFixture.Settings filtered =
         options ->
@@ -250,7 +268,7 @@ class CachedParquetVersionTest {
 
   @Test
   void fileDeletedBetweenFooterAndChunks_isNotFound() throws IOException {
-    CachedParquetFile file = reading.lookUp();
+    CachedParquetFile file = known();
     Files.delete(reading.file);
     try (ParquetFileReader reader = reading.open(file, ReadingFixture.AS_IT_IS)) {
       assertThrows(FileNotFoundException.class, reader::readNextRowGroup);
@@ -313,7 +331,7 @@ class CachedParquetVersionTest {
   @Test
   void readError_comesOutAsTheFileSystemSaidIt_andLeavesNothing() throws IOException {
     IOException failure = new IOException("disk");
-    CachedParquetFile file = reading.lookUp();
+    CachedParquetFile file = known();
     try (ParquetFileReader reader = reading.open(file, ReadingFixture.AS_IT_IS)) {
       assertEquals(1000, reader.readNextRowGroup().getRowCount());
       long publishes = reading.cache.poolStats().publishes();

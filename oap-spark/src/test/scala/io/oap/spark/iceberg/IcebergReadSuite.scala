@@ -1,10 +1,11 @@
 package io.oap.spark.iceberg
 
 import java.nio.file.{Files, Path => LocalPath}
+import java.util.concurrent.atomic.AtomicInteger
 
 import scala.jdk.CollectionConverters._
 
-import io.oap.spark.CacheControl
+import io.oap.spark.{CacheControl, WatchedFileSystem}
 
 /** Queries on Iceberg tables give Iceberg's rows, and warm ones read no file. */
 class IcebergReadSuite extends IcebergSuite {
@@ -46,6 +47,32 @@ class IcebergReadSuite extends IcebergSuite {
     withConf("spark.sql.iceberg.vectorization.enabled" -> "false") {
       assertWarm(sql("SELECT max(r), sum(v) FROM ice.db.large WHERE id < 70000"))
     }
+  }
+
+  test("a cold run opens and reads small files no more often than Iceberg alone") {
+    sql("CREATE TABLE ice.db.requests (id BIGINT, v BIGINT) USING iceberg " +
+      "TBLPROPERTIES ('write.delete.mode' = 'merge-on-read')")
+    sql("INSERT INTO ice.db.requests SELECT id, xxhash64(id) FROM range(0, 40000, 1, 1)")
+    val bytes = sql("SELECT file_size_in_bytes FROM ice.db.requests.files").head().getLong(0)
+    assert(bytes > (200 << 10) && bytes < (1 << 20))
+    def query = sql("SELECT sum(id), max(v) FROM ice.db.requests WHERE v % 7 = 3")
+    for (deletes <- Seq(false, true)) {
+      if (deletes) sql("DELETE FROM ice.db.requests WHERE id % 100 = 7")
+      CacheControl.clear(spark)
+      val (opened, read) = requests(rows(query))
+      val (openedAlone, readAlone) = requests(alone(rows(query)))
+      assert(opened > 0 && opened <= openedAlone, s"opened, deletes: $deletes")
+      assert(read > 0 && read <= readAlone, s"read, deletes: $deletes")
+    }
+  }
+
+  /** How often the body opens data and delete files, and reads of them. */
+  private def requests(body: => Unit): (Int, Int) = {
+    val opened = new AtomicInteger
+    val read = WatchedFileSystem.beforeOpens { path =>
+      if (path.getParent.toString.contains("/data")) opened.incrementAndGet(): Unit
+    }(filesRead(body).size)
+    (opened.get, read)
   }
 
   test("nested types are read row by row from the pool") {

@@ -206,24 +206,32 @@ class FaultSuite extends UnloggedFailures with BeforeAndAfterEach {
       }
     }
 
-  test("a read that fails once, wherever it is") {
-    place("failing", data(0, 3000), "parquet.block.size" -> "20000")
-    val expected = alone(rows(read("failing", "watched")))
-    var failed = true
-    var failing = 1
-    while (failed) {
-      CacheControl.clear(spark)
-      val reads = new AtomicInteger
-      val actual = WatchedFileSystem.beforeReads { _ =>
-        if (reads.incrementAndGet() == failing) throw new IOException(s"read $failing fails")
-      }(rows(read("failing", "watched")))
-      assertRows(actual, expected, s"read $failing failed")
-      assertRows(rows(read("failing", "watched")), expected, s"warm, after read $failing failed")
-      failed = reads.get() >= failing
-      failing += 1
+  // A small file is read at once.
+  for ((what, word, block, least) <- Seq(
+      ("a small file", "text", 20000, 1),
+      ("a large file", "text" * 100, 400000, 3)))
+    test(s"a read of $what that fails once, wherever it is") {
+      place(
+        "failing",
+        data(0, 3000, word),
+        "compression" -> "none",
+        "parquet.block.size" -> block.toString)
+      val expected = alone(rows(read("failing", "watched")))
+      var failed = true
+      var failing = 1
+      while (failed) {
+        CacheControl.clear(spark)
+        val reads = new AtomicInteger
+        val actual = WatchedFileSystem.beforeReads { _ =>
+          if (reads.incrementAndGet() == failing) throw new IOException(s"read $failing fails")
+        }(rows(read("failing", "watched")))
+        assertRows(actual, expected, s"read $failing failed")
+        assertRows(rows(read("failing", "watched")), expected, s"warm, after read $failing failed")
+        failed = reads.get() >= failing
+        if (failed) failing += 1
+      }
+      assert(failing > least, "too few reads for this test to mean anything")
     }
-    assert(failing > 3, "too few reads for this test to mean anything")
-  }
 
   test("reads that always fail") {
     place("failing", data(0, 3000))
