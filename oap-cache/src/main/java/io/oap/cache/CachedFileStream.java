@@ -77,7 +77,8 @@ public final class CachedFileStream implements FileStream {
       TailStream end =
           new TailStream(file, length, TailStream.bytesFor(length), this::countBeyond);
       try {
-        FileLayout found = cache.footers().footer(id, () -> layouts.read(end, identity));
+        long mostBytes = cache.footers().mostBytesOfOne();
+        FileLayout found = cache.footers().footer(id, () -> layouts.read(end, identity, mostBytes));
         if (found.footerStart() < identity.length()) {
           cache.files().add(id, () -> found.describe(identity));
           layout = found;

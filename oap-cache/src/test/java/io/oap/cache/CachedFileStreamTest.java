@@ -44,7 +44,7 @@ class CachedFileStreamTest {
   }
 
   private CachedFileStream open() {
-    return open((file, identity) -> source.layout());
+    return open((file, identity, mostBytes) -> source.layout());
   }
 
   private CachedFileStream open(LayoutReader layouts) {
@@ -140,10 +140,10 @@ class CachedFileStreamTest {
   @Test
   void fileWithoutLayout_isReadAround() throws IOException {
     LayoutReader[] unknown = {
-      (file, identity) -> {
+      (file, identity, mostBytes) -> {
         throw new IllegalStateException("not of this format");
       },
-      (file, identity) -> {
+      (file, identity, mostBytes) -> {
         throw new IOException("cannot be read");
       }
     };

@@ -133,7 +133,9 @@ public final class OapConfig {
           "spark.oap.cache.footerSize",
           "64m",
           1L << 20,
-          "Heap memory for parsed Parquet footers, page indexes and bloom filters, per executor.");
+          "Heap memory for parsed Parquet footers, page indexes and bloom filters, and for what is known "
+              + "of the stripes of ORC files, per executor. An ORC file that would take more than a "
+              + "quarter of it is read around the cache.");
 
   public static final ConfigEntry<Boolean> BUILDSIDES_ENABLED =
       bool(

@@ -19,12 +19,14 @@ public final class MetadataCache {
    */
   private record Key(FileId file, long offset) {}
 
+  private final long capacityBytes;
   private final Cache<Key, Object> entries;
 
   /**
    * @param capacityBytes heap bytes to use at most, by estimate
    */
   public MetadataCache(long capacityBytes) {
+    this.capacityBytes = capacityBytes;
     entries =
         CacheBuilder.newBuilder()
             .maximumWeight(capacityBytes)
@@ -66,6 +68,14 @@ public final class MetadataCache {
   /** Forgets everything. */
   public void clear() {
     entries.invalidateAll();
+  }
+
+  /**
+   * Heap bytes up to which a footer stays as long as several files are read in turn. A larger one
+   * is held, too, as long as there is room.
+   */
+  public long mostBytesOfOne() {
+    return capacityBytes / 4;
   }
 
   /** Footers and structures held now. */

@@ -118,9 +118,18 @@ final class OrcFileLayout implements FileLayout {
         identity, columns, starts, index.chunkBytes(stripes.size(), columns.size()));
   }
 
+  /**
+   * Estimated heap size of a layout, in bytes.
+   *
+   * @param footers bytes of all stripe footers
+   */
+  static long heapBytes(long footers, long chunks, int columns) {
+    return footers + HEAP_BYTES_PER_CHUNK * (chunks + columns);
+  }
+
   @Override
   public long heapBytes() {
     long footers = stripeFooters.values().stream().mapToLong(bytes -> bytes.length).sum();
-    return footers + (long) HEAP_BYTES_PER_CHUNK * (index.chunks().size() + columns.size());
+    return heapBytes(footers, index.chunks().size(), columns.size());
   }
 }

@@ -26,18 +26,20 @@ import org.apache.orc.protobuf.CodedInputStream;
 
 /**
  * Finds the columns of stripes by the footers of an ORC file. One request for the file's tail, one
- * for the footers of all stripes. See the ORC specification, version 1.
+ * for the footers of all stripes. Files with very many stripes and columns have no layout. See the
+ * ORC specification, version 1.
  */
 public final class OrcLayout {
   /** ORC's reader reads that much of the end at once, whatever the footer needs. */
   private static final int TAIL_BYTES = 16 << 10;
 
-  /** Layouts of ORC files; it refuses those of which columns are encrypted. */
+  /** Layouts of ORC files; refuses files with encrypted columns, and those that take too much. */
   public static final LayoutReader READER = OrcLayout::read;
 
   private OrcLayout() {}
 
-  private static OrcFileLayout read(FileStream file, FileIdentity identity) throws IOException {
+  private static OrcFileLayout read(FileStream file, FileIdentity identity, long mostBytes)
+      throws IOException {
     ByteBuffer tail = end(file, identity.length(), Math.min(identity.length(), TAIL_BYTES));
     int postscriptBytes = tail.get(tail.limit() - 1) & 0xff;
     PostScript postscript =
@@ -61,11 +63,29 @@ public final class OrcLayout {
       Footer footer =
           Footer.parseFrom(
               coded(tail.slice(footerAt, Math.toIntExact(postscript.getFooterLength())), options));
+      requireNotAbove(mostBytes, footer);
       long metadata = postscript.getMetadataLength() + postscript.getStripeStatisticsLength();
       long kept = Math.max(TAIL_BYTES, footerBytes + metadata);
       return layout(file, identity, footer, Math.max(0, identity.length() - kept), options);
     } finally {
       OrcCodecPool.returnCodec(kind, codec);
+    }
+  }
+
+  /**
+   * Refuses a file whose layout would not stay: each reader of one stripe would read the footers of
+   * all.
+   */
+  private static void requireNotAbove(long mostBytes, Footer footer) {
+    long footers =
+        footer.getStripesList().stream().mapToLong(StripeInformation::getFooterLength).sum();
+    int columns = footer.getTypesCount();
+    long bytes =
+        OrcFileLayout.heapBytes(footers, (long) footer.getStripesCount() * columns, columns);
+    if (bytes > mostBytes) {
+      throw new IllegalArgumentException(
+          "its layout takes %d bytes of the heap; spark.oap.cache.footerSize has %d for it"
+              .formatted(bytes, mostBytes));
     }
   }
 

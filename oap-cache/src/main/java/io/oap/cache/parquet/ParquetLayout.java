@@ -25,7 +25,7 @@ public final class ParquetLayout {
 
   /** Layouts of Parquet files. An encrypted footer cannot be read; other readers have the keys. */
   public static final LayoutReader READER =
-      (file, identity) -> read(file, identity, DEFAULTS, new CacheCounters());
+      (file, identity, mostBytes) -> read(file, identity, DEFAULTS, new CacheCounters());
 
   private ParquetLayout() {}
 

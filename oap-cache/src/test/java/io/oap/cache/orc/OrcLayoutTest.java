@@ -8,9 +8,12 @@ import io.oap.cache.CachedFileStream;
 import io.oap.cache.CachedInputStream;
 import io.oap.cache.ColumnCache;
 import io.oap.cache.ReadContext;
+import io.oap.cache.file.FileSource;
+import io.oap.cache.file.FileStream;
 import io.oap.cache.file.HadoopFileSource;
 import io.oap.cache.file.KnownFiles.KnownFile;
 import io.oap.cache.stats.CacheCounters;
+import io.oap.common.FileIdentity;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -47,8 +50,9 @@ class OrcLayoutTest {
       TypeDescription.fromString("struct<id:bigint,city:string,tags:array<int>>");
 
   private final Configuration conf = new Configuration();
-  private final ColumnCache cache = ColumnCache.open(Map.of("spark.oap.pool.size", "16m")::get);
+  private ColumnCache cache = ColumnCache.open(Map.of("spark.oap.pool.size", "16m")::get);
   private CacheCounters counters = new CacheCounters();
+  private int rangesRead;
   @TempDir java.nio.file.Path directory;
 
   private java.nio.file.Path file() {
@@ -67,12 +71,16 @@ class OrcLayoutTest {
 
   /** Stripes of some ten thousand rows; the id ascends. */
   private void write(CompressionKind codec, int rows) throws IOException {
+    write(codec, rows, 100_000);
+  }
+
+  private void write(CompressionKind codec, int rows, long stripeBytes) throws IOException {
     OrcFile.WriterOptions options =
         OrcFile.writerOptions(conf)
             .setSchema(SCHEMA)
             .compress(codec)
             .bufferSize(16 << 10)
-            .stripeSize(100_000)
+            .stripeSize(stripeBytes)
             .rowIndexStride(1000)
             .bloomFilterColumns("city")
             .overwrite(true);
@@ -106,8 +114,41 @@ class OrcLayoutTest {
   }
 
   private CachedFileStream stream() throws IOException {
-    return new CachedFileStream(
-        new HadoopFileSource(path(), conf), OrcLayout.READER, cache, new ReadContext(counters));
+    FileSource file = new HadoopFileSource(path(), conf);
+    FileSource counted =
+        new FileSource() {
+          @Override
+          public FileIdentity identity() {
+            return file.identity();
+          }
+
+          @Override
+          public FileStream open() {
+            return counting(file.open());
+          }
+        };
+    return new CachedFileStream(counted, OrcLayout.READER, cache, new ReadContext(counters));
+  }
+
+  private FileStream counting(FileStream file) {
+    return new FileStream() {
+      @Override
+      public List<ByteBuffer> read(List<Range> ranges) throws IOException {
+        rangesRead += ranges.size();
+        return file.read(ranges);
+      }
+
+      @Override
+      public int read(long position, ByteBuffer into) throws IOException {
+        rangesRead++;
+        return file.read(position, into);
+      }
+
+      @Override
+      public void close() throws IOException {
+        file.close();
+      }
+    };
   }
 
   /** The local file system, with every file read through the cache. */
@@ -199,6 +240,21 @@ class OrcLayoutTest {
     }
     KnownFile known = cache.files().where(file -> true).values().iterator().next();
     assertEquals(List.of("", "id", "city", "tags", "tags"), known.columns());
+  }
+
+  @Test
+  void fileOfManyStripes_isReadAround_whereItsLayoutWouldNotStay() throws IOException {
+    cache.close();
+    cache =
+        ColumnCache.open(
+            Map.of("spark.oap.pool.size", "16m", "spark.oap.cache.footerSize", "1m")::get);
+    write(CompressionKind.NONE, 250_000, 1000);
+    try (Reader reader = OrcFile.createReader(path(), OrcFile.readerOptions(conf))) {
+      assertTrue(reader.getStripes().size() > 200);
+    }
+    assertSame(all().range(0, 100), all().range(0, 100));
+    assertTrue(rangesRead < 50, rangesRead + " ranges");
+    assertEquals(0, cache.poolStats().usedBytes());
   }
 
   @Test
