@@ -102,12 +102,17 @@ private[spark] object CacheIcebergScans extends Rule[SparkPlan] with Logging {
       }
   }
 
-  /** What the filter right above a scan says of its rows. */
-  private def filtersAbove(batch: BatchScanExec, plan: SparkPlan): ScanFilters =
-    plan.collectFirst {
-      case FilterExec(condition, scan) if conf.parquetFilterPushDown && (scan eq batch) =>
-        ScanFilters.of(condition, batch.output, batch.scan.readSchema)
-    }.getOrElse(ScanFilters.Empty)
+  /**
+   * What the filter right above a scan says of its rows. None where it counts the rows that it is
+   * asked for.
+   */
+  private def filtersAbove(batch: BatchScanExec, plan: SparkPlan): Option[ScanFilters] =
+    plan.collectFirst { case FilterExec(condition, scan) if scan eq batch => condition } match {
+      case Some(condition) if ScanFilters.areCounting(condition) => None
+      case Some(condition) if conf.parquetFilterPushDown =>
+        Some(ScanFilters.of(condition, batch.output, batch.scan.readSchema))
+      case _ => Some(ScanFilters.Empty)
+    }
 
   /** Fails open: another version of Iceberg may have other classes. */
   private def orAsItIs(scan: => Option[CachedIcebergScan]): Option[CachedIcebergScan] =

@@ -28,7 +28,8 @@ import io.oap.spark.table.{PinnedColumns, ScanCachePolicy}
  * @param iceberg Iceberg's own scan; Spark's write of the same query may hold it, too
  * @param planned the node of Iceberg's own scan, which this stands for
  * @param keepsLoaded whether chunks that are not held may enter the pool
- * @param filters what the plan above goes on to ask of the rows
+ * @param filters what the plan above goes on to ask of the rows; nothing where Iceberg's own readers
+ *     have to give them
  * @param placement how its partitions are placed; nothing where Iceberg chooses
  */
 private[iceberg] final class CachedIcebergScan(
@@ -37,7 +38,7 @@ private[iceberg] final class CachedIcebergScan(
     shape: PartitionShape,
     tableRules: ScanCachePolicy,
     keepsLoaded: Boolean,
-    filters: ScanFilters,
+    filters: Option[ScanFilters],
     placement: Option[PlacementRules],
     isCaseSensitive: Boolean)
     extends CachedScan
@@ -120,8 +121,7 @@ private[iceberg] final class CachedIcebergScan(
   override def getMetaData(): Map[String, String] =
     Map("Format" -> "iceberg, column cache", "Scan" -> iceberg.description()) ++
       shares.text.map("CachedShare" -> _) ++
-      Option.when(filters.rows.nonEmpty)(
-        "RowFilters" -> filters.rows.mkString("[", ", ", "]"))
+      filters.map(_.rows).filter(_.nonEmpty).map("RowFilters" -> _.mkString("[", ", ", "]"))
 
   private[iceberg] def partitions(now: Batch): Array[InputPartition] = {
     val keys = new RuntimeFilters(
@@ -182,8 +182,8 @@ private[iceberg] final class CachedIcebergScan(
     new CachedIcebergReaderFactory(
       planned.batch.createReaderFactory(),
       // What a change rewrites is read with columns of Iceberg's own, and by Iceberg.
-      if (keepsLoaded) FlatReads.of(planned.session, readSchema(), filters, lastJoined)
-      else None,
+      filters.filter(_ => keepsLoaded)
+        .flatMap(FlatReads.of(planned.session, readSchema(), _, lastJoined)),
       FileVersions.of(planned.table),
       tableRules,
       keepsLoaded

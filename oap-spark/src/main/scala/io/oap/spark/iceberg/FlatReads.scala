@@ -93,6 +93,14 @@ private[iceberg] object ScanFilters extends PredicateHelper {
   val Empty: ScanFilters = ScanFilters(Array.empty, Nil)
 
   /**
+   * Whether a filter, such as one on random numbers, decides about a row by how many it was asked for
+   * before, and has other conditions, by which Iceberg's reader passes over row groups. Only that
+   * reader gives the rows that it is asked for.
+   */
+  def areCounting(condition: Expression): Boolean =
+    !condition.deterministic && splitConjunctivePredicates(condition).exists(_.deterministic)
+
+  /**
    * Takes what can be told of single columns from the condition of the filter above a scan.
    *
    * @param output columns of the scan

@@ -62,7 +62,7 @@ class IcebergFlatSuite extends IcebergSuite with FlatIcebergTables {
         "id + v > 59000",
         "v > (SELECT max(v) - 2 FROM ice.db.some WHERE id < 500)",
         "id > 90000",
-        "id < 50000 AND rand(3) < 0.01"
+        "rand(3) < 0.01"
       ))
       assertFlat(
         sql(s"SELECT id, v, s, d, f, p FROM ice.db.some WHERE $condition"),
@@ -73,8 +73,30 @@ class IcebergFlatSuite extends IcebergSuite with FlatIcebergTables {
       assert(counters.get(Figure.ROWS_DROPPED) > 0)
       assert(counters.chunksAsked < 8, "row groups were ruled out by statistics")
     }
-    val plan = executed(sql("SELECT s FROM ice.db.some WHERE id = 31234 AND rand() >= 0"))
+    val plan = executed(sql("SELECT s FROM ice.db.some WHERE id = 31234"))
     assert(icebergScans(plan).map(_.getMetaData()("RowFilters")) === Seq("[id IN (31234)]"))
+  }
+
+  test("a filter that counts rows is asked for those of Iceberg's reader") {
+    sql(
+      "CREATE TABLE ice.db.counted (id BIGINT, s STRING) USING iceberg TBLPROPERTIES " +
+        "('write.parquet.row-group-size-bytes' = '100000', " +
+        "'write.parquet.row-group-check-min-record-count' = '1000', " +
+        "'write.parquet.row-group-check-max-record-count' = '1000')")
+    sql("INSERT INTO ice.db.counted SELECT id, IF(id < 30000, NULL, concat('s', id % 50)) " +
+      "FROM range(0, 60000, 1, 1)")
+    def where(condition: String) = sql(s"SELECT id FROM ice.db.counted WHERE $condition")
+    for (pushDown <- Seq("true", "false"))
+      withConf("spark.sql.parquet.filterPushdown" -> pushDown) {
+        for (condition <- Seq(
+            "rand(3) < 0.01 AND id BETWEEN 20000 AND 50000",
+            "id BETWEEN 20000 AND 50000 AND rand(3) < 0.01",
+            "s IS NOT NULL AND rand(7) < 0.3",
+            "monotonically_increasing_id() % 10 = 0 AND id > 40000"
+          )) withClue(s"$condition, $pushDown: ")(assertByIceberg(where(condition)))
+        assertFlat(where("rand(3) < 0.01"))
+      }
+    assertFlat(sql("SELECT id, rand(3) FROM ice.db.counted WHERE id > 40000"))
   }
 
   test("NaN that a writer leaves out of statistics, of row groups and of pages") {
