@@ -64,16 +64,26 @@ final class DataFrameSerializer extends SimpleMetricsCachedBatchSerializer {
       predicates: Seq[Expression],
       cachedAttributes: Seq[Attribute])
       : (Int, Iterator[CachedBatch]) => Iterator[CachedBatch] = {
-    // `rand() < 0.1` decides by how many rows came before. None may be kept from it, by what stands
-    // before it neither: generated code asks IS NOT NULL after all others.
-    val settled = if (predicates.forall(_.deterministic)) predicates else Nil
-    val byBounds = super.buildFilter(settled, cachedAttributes)
-    val conditions =
-      if (DataFrames.areOn(SQLConf.get))
-        SparkInternals.activeContext().flatMap(BatchConditions.of(settled, cachedAttributes, _))
-      else None
-    conditions.fold(byBounds)(one => (index, batches) => one.on(byBounds(index, batches)))
+    val byBounds = super.buildFilter(predicates, cachedAttributes)
+    if (predicates.forall(_.deterministic))
+      conditions(predicates, cachedAttributes).fold(byBounds)(one =>
+        (index, batches) => one.on(byBounds(index, batches)))
+    else
+      // `rand() < 0.1` decides by how many rows came before. Of ours none may be kept from it, by what
+      // stands before it neither: generated code asks IS NOT NULL after all others. Batches of Spark's
+      // are passed over as in Spark alone. A partition has batches of one kind.
+      (index, batches) => {
+        val all = batches.buffered
+        if (all.headOption.exists(FilledBatches.isOurs)) all else byBounds(index, all)
+      }
   }
+
+  private def conditions(
+      predicates: Seq[Expression],
+      cached: Seq[Attribute]): Option[BatchConditions] =
+    if (DataFrames.areOn(SQLConf.get))
+      SparkInternals.activeContext().flatMap(BatchConditions.of(predicates, cached, _))
+    else None
 
   override def supportsColumnarOutput(schema: StructType): Boolean =
     if (DataFrames.areOn(SQLConf.get)) DataFrames.areFlat(schema.map(_.dataType))

@@ -123,4 +123,10 @@ private[dataframe] object FilledBatches {
         case _ => false
       }
   }
+
+  /** Whether this is a batch of ours. */
+  def isOurs(batch: CachedBatch): Boolean = batch match {
+    case _: VectorBatch | _: RowBatch => true
+    case _ => false
+  }
 }

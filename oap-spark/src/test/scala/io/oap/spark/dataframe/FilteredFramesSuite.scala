@@ -63,6 +63,20 @@ class FilteredFramesSuite extends FramesInPool {
       )) assertSame(s"SELECT id FROM facts WHERE $condition")
   }
 
+  test("batchesOfSparksSerializer_besideRandomNumbers_arePassedOver") {
+    val some = "rand(7) < 0.5 AND id BETWEEN 30000 AND 30100"
+    for ((columns, areOurs) <- Seq("id, array(id) a" -> "true", "id" -> "false"))
+      withConf(
+        "spark.oap.cache.dataframes" -> areOurs,
+        "spark.sql.inMemoryColumnarStorage.batchSize" -> "10000") {
+        def of(from: Int, to: Int) =
+          spark.range(from, to, 1, 1).selectExpr(columns.split(", ").toSeq: _*)
+        cached(of(0, 60000)) { frame =>
+          assertRows(rows(frame.where(some)), rows(of(30000, 40000).where(some)), columns)
+        }
+      }
+  }
+
   test("conditions_thatNoRowMeets_giveNone") {
     assert(dropped(assertSame("SELECT * FROM facts WHERE k = 5000")) === 0, "no batch is read")
     assert(dropped(assertSame("SELECT * FROM facts WHERE ascending = 3 AND k = 999")) > 0)
