@@ -192,8 +192,12 @@ private[spark] final class MeteredReader[T](
   private var isClosed = false
 
   override def next(): Boolean =
-    try reader.next()
-    catch {
+    try {
+      val hasNext = reader.next()
+      // Spark closes readers when the task ends, and a task of coalesce has one of each partition.
+      if (!hasNext) splits.foreach(_.close())
+      hasNext
+    } catch {
       // Spark's reader has put the error of a missing file, which names the file, into another one.
       case e: SparkException if MeteredReader.isOfMissingFile(e.getCause) => throw e.getCause
     }

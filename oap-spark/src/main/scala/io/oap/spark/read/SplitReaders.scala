@@ -98,9 +98,13 @@ private[spark] final class SplitReaders(
   def openRows(file: PartitionedFile): PartitionReader[InternalRow] =
     new RowsOfBatches(openBatches(file))
 
+  /** Ends what is read, and frees the memory that splits share. A second call does nothing. */
   override def close(): Unit = synchronized {
     isClosed = true
-    contexts.foreach(_.close())
+    val ended = contexts
+    contexts = Nil
+    idle = Nil
+    ended.foreach(_.close())
   }
 
   private def close(reader: OpenReader): Unit =

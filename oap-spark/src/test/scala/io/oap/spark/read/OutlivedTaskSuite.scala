@@ -1,5 +1,7 @@
 package io.oap.spark.read
 
+import java.lang.ref.WeakReference
+
 import scala.concurrent.{Await, Future}
 import scala.concurrent.ExecutionContext.Implicits.global
 import scala.concurrent.duration._
@@ -8,8 +10,10 @@ import scala.util.Try
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.connector.read.PartitionReader
 import org.apache.spark.sql.functions.col
-import org.apache.spark.sql.vectorized.ColumnarBatch
+import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 import org.apache.spark.unsafe.Platform
+import org.scalatest.concurrent.Eventually.{eventually, timeout}
+import org.scalatest.time.{Seconds, Span}
 
 import io.oap.spark.{CacheControl, CacheSuite}
 import io.oap.spark.vector.ScanVector
@@ -64,6 +68,29 @@ class OutlivedTaskSuite extends CacheSuite {
       assert(late.isSuccess || vectors != all)
       late.foreach(values => assert(values === before))
     }
+  }
+
+  test("a reader that has come to its end holds no memory of its scan") {
+    spark.range(0, 20000, 1, 1).selectExpr("id", "id % 7 AS k").write.parquet(path("ended"))
+    def query = spark.read.parquet(path("ended")).filter("k < 3")
+    for (_ <- 1 to 2) query.collect()
+    val reader = onlyReader(query)
+    val vector = firstVector(reader)
+    assert(!reader.next())
+    eventually(timeout(Span(20, Seconds))) {
+      System.gc()
+      assert(vector.get === null)
+    }
+    reader.close()
+  }
+
+  /** Reads all, and gives the vector that its first column lay in. */
+  private def firstVector(reader: PartitionReader[ColumnarBatch]): WeakReference[ColumnVector] = {
+    assert(reader.next())
+    val vector = reader.get().column(0)
+    assert(vector.isInstanceOf[ScanVector])
+    while (reader.next()) {}
+    new WeakReference(vector)
   }
 
   /** A reader of all that a query scans, which has run once. */
