@@ -37,6 +37,7 @@ private[iceberg] final class SplitBySplitReader(
       current = Some(open())
       found = current.exists(_.next())
     }
+    if (!found) closeAll()
     found
   }
 
@@ -83,9 +84,16 @@ private[iceberg] final class SplitBySplitReader(
   override def close(): Unit = synchronized {
     isClosed = true
     SparkInternals.endFile()
-    try flat.close()
-    finally closeCurrent()
+    closeAll()
   }
+
+  /**
+   * Frees what is open. At the end of the last split, too: Spark closes readers when the task ends,
+   * and a task of coalesce has one of each partition.
+   */
+  private def closeAll(): Unit =
+    try closeCurrent()
+    finally flat.close()
 }
 
 private object SplitBySplitReader {

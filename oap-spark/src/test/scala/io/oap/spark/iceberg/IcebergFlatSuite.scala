@@ -12,7 +12,7 @@ import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.types.MetadataBuilder
 
 import io.oap.cache.stats.Figure
-import io.oap.spark.WatchedFileSystem
+import io.oap.spark.{CacheControl, WatchedFileSystem}
 
 /** Splits of Iceberg tables that our own readers read: as vector chunks, with conditions in the scan. */
 class IcebergFlatSuite extends IcebergSuite with FlatIcebergTables {
@@ -97,6 +97,25 @@ class IcebergFlatSuite extends IcebergSuite with FlatIcebergTables {
         assertFlat(where("rand(3) < 0.01"))
       }
     assertFlat(sql("SELECT id, rand(3) FROM ice.db.counted WHERE id > 40000"))
+  }
+
+  test("what has been read to its end pins nothing") {
+    sql("CREATE TABLE ice.db.ended (id BIGINT) USING iceberg")
+    sql("INSERT INTO ice.db.ended SELECT id FROM range(0, 20000, 1, 2)")
+    def query = sql("SELECT id FROM ice.db.ended WHERE id >= 0")
+    withConf("spark.oap.cache.representation" -> "vector") {
+      rows(query)
+      val batch = icebergScans(executed(query)).head.toBatch
+      val readers = batch.planInputPartitions().map(
+        batch.createReaderFactory().createColumnarReader(_))
+      for (reader <- readers) {
+        assert(reader.next())
+        assert(CacheControl.localPool().get.pinnedBytes() > 0)
+        while (reader.next()) {}
+        assertNothingPinned()
+      }
+      readers.foreach(_.close())
+    }
   }
 
   test("NaN that a writer leaves out of statistics, of row groups and of pages") {
