@@ -2,6 +2,7 @@ package io.oap.spark.dataframe
 
 import scala.util.control.NonFatal
 
+import com.google.common.cache.{Cache, CacheBuilder}
 import org.apache.spark.TaskContext
 import org.apache.spark.internal.Logging
 
@@ -17,19 +18,32 @@ import io.oap.spark.internals.CachedBlocks
 private[spark] object SoundBlocks extends Logging {
 
   /**
+   * Partitions of persisted RDDs whose blocks failed a task of this process by damage. Few at a time:
+   * a partition that is forgotten costs a task another try.
+   */
+  private val failing: Cache[(Int, Int), java.lang.Boolean] =
+    CacheBuilder.newBuilder().maximumSize(1000).build()
+
+  /**
    * Gives the elements of a block, or those that a task is to compute anew where the block is
-   * damaged. Where it turns out to be only while it is read, the task fails, and finds no block when
-   * it is tried again.
+   * damaged. Where it turns out to be only while it is read, the task fails. When it is tried again
+   * in this process it computes them, as the block may still be there: another executor removes it
+   * only when no task reads it.
    *
    * @param rdd id of the one that is persisted
    */
   def read[T](rdd: Int, partition: Int, context: TaskContext)(
       block: => Iterator[T])(anew: => Iterator[T]): Iterator[T] = {
-    context.addTaskFailureListener((_, error) => if (isDamage(error)) remove(rdd, partition))
-    if (isDamaged(rdd, partition)) {
-      remove(rdd, partition)
-      new TaskBlock(anew, context, isKept = false)
-    } else block
+    context.addTaskFailureListener { (_, error) =>
+      if (isDamage(error)) {
+        failing.put((rdd, partition), true)
+        remove(rdd, partition)
+      }
+    }
+    val failedBefore = context.attemptNumber() > 0 && failing.getIfPresent((rdd, partition)) != null
+    val isDamagedHere = isDamaged(rdd, partition)
+    if (isDamagedHere) remove(rdd, partition)
+    if (failedBefore || isDamagedHere) new TaskBlock(anew, context, isKept = false) else block
   }
 
   private def isDamaged(rdd: Int, partition: Int): Boolean =

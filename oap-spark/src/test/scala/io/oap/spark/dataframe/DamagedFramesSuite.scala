@@ -2,9 +2,10 @@ package io.oap.spark.dataframe
 
 import java.nio.ByteBuffer
 
-import org.apache.spark.SparkException
+import org.apache.spark.{SparkException, TaskContext}
 import org.apache.spark.rdd.RDD
 
+import io.oap.cache.DamagedChunkException
 import io.oap.common.{ChunkKey, EntryKind}
 import io.oap.spark.{DamagedPool, UnloggedFailures}
 import io.oap.spark.executor.ExecutorCache
@@ -34,6 +35,25 @@ class BrokenFramesSuite extends DamagedFrames {
       DamagedPool.damage(isFirstColumn)(flip(_ => 0))
       intercept[SparkException](rows(frame))
       for (run <- 1 to 2) assertRows(rows(frame), plain, s"run $run")
+    }
+  }
+}
+
+/** Blocks that are damaged and stay where they are, as another executor's while a task reads them. */
+class StayingBlocksSuite extends DamagedFrames {
+  override protected def poolSize: String = "48m"
+
+  override protected def settings: Map[String, String] =
+    super.settings + ("spark.master" -> "local[2, 2]") // tries a task twice
+
+  test("block_damagedAndStaying_failsOneTryOfATask") {
+    for (run <- 1 to 2) {
+      val read = spark.sparkContext.range(0, 2, 1, 2).mapPartitions { _ =>
+        val task = TaskContext.get()
+        SoundBlocks.read[Int](-1, task.partitionId(), task)(
+          Iterator.continually(throw new DamagedChunkException))(Iterator(task.attemptNumber()))
+      }
+      assert(read.collect().toSeq === Seq(1, 1), s"run $run")
     }
   }
 }
