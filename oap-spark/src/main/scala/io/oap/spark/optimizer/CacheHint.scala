@@ -19,8 +19,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import io.oap.spark.table.TableSelector
 
 /**
- * A relation to which a hint gives the option `oap.cache`, from the hint's resolution until the
- * relation is resolved.
+ * A relation to which a hint gives the option `oap.cache.hint`, from the hint's resolution until
+ * the relation is resolved.
  *
  * @param word on, off or pinned
  */
@@ -33,10 +33,10 @@ private final case class HintedRelation(child: LogicalPlan, word: String)
 }
 
 /**
- * The hint `OAP_CACHE(off)`, or `on` or `pinned`: the reader's option `oap.cache` for all relations
- * of a query, those of its subqueries and views among them. An option that a relation has already
- * counts more, and so does a hint in a subquery. Other words are warned about, as Spark does it
- * with hints that it does not know.
+ * The hint `OAP_CACHE(off)`, or `on` or `pinned`: what the reader's option `oap.cache` says, for all
+ * relations of a query, those of its subqueries and views among them. An option that a relation has
+ * already counts more, and so does a hint in a subquery. Other words are warned about, as Spark does
+ * it with hints that it does not know.
  */
 private[spark] object CacheHint extends Logging {
   val Name = "OAP_CACHE"
@@ -77,11 +77,11 @@ private[spark] object CacheHint extends Logging {
     case relation: UnresolvedRelation => HintedRelation(relation, word)
     case relation @ LogicalRelation(files: HadoopFsRelation, _, table, _, _)
         if TableSelector.ofReader(table, files.options).isEmpty =>
-      val others = files.options.filterNot(_._1.equalsIgnoreCase(TableSelector.Key))
-      val options = others + (TableSelector.Key -> word)
+      val options = files.options + (TableSelector.HintKey -> word)
       relation.copy(relation = files.copy(options = options)(files.sparkSession))
-    case relation: DataSourceV2Relation if !relation.options.containsKey(TableSelector.Key) =>
-      val options = relation.options.asScala.toMap + (TableSelector.Key -> word)
+    case relation: DataSourceV2Relation
+        if TableSelector.ofReader(None, relation.options.asScala.toMap).isEmpty =>
+      val options = relation.options.asScala.toMap + (TableSelector.HintKey -> word)
       relation.copy(options = new CaseInsensitiveStringMap(options.asJava))
     case other =>
       other.mapChildren(marked(_, word)).transformExpressions {

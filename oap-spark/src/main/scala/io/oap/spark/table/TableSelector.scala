@@ -71,6 +71,9 @@ private[spark] object TableSelector {
   /** Name of the reader's option and of the table's property. */
   val Key = "oap.cache"
 
+  /** Name of the option by which a hint tells its word, so that it is not taken for the table's. */
+  val HintKey = "oap.cache.hint"
+
   def of(conf: SQLConf): TableSelector = {
     def patterns(entry: io.oap.common.ConfigEntry[java.util.List[String]]) =
       entry.get(key => conf.getConfString(key, null)).asScala.toSeq.map(new TablePattern(_))
@@ -99,12 +102,15 @@ private[spark] object TableSelector {
   def isWord(text: String): Boolean = word(text).isDefined
 
   /**
-   * What a reader or a hint says. An option that the table was created with is the table's word: a
+   * What a hint or a reader says. An option that the table was created with is the table's word: a
    * wrong one must not fail the queries of others.
    */
-  def ofReader(table: Option[CatalogTable], options: Map[String, String]): Option[String] =
-    options.collectFirst { case (key, text) if key.equalsIgnoreCase(Key) => text }
-      .filterNot(table.flatMap(TableProperty.createdWith(_, Key)).contains)
+  def ofReader(table: Option[CatalogTable], options: Map[String, String]): Option[String] = {
+    def option(name: String) =
+      options.collectFirst { case (key, text) if key.equalsIgnoreCase(name) => text }
+    option(HintKey).orElse(
+      option(Key).filterNot(table.flatMap(TableProperty.createdWith(_, Key)).contains))
+  }
 
   /** Whether a table says of itself that it is pinned. */
   def isPinned(table: CatalogTable): Boolean = property(table).contains(Pinned)

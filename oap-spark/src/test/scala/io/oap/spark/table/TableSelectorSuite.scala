@@ -195,6 +195,8 @@ class TableSelectorSuite extends CacheSuite {
     assert(isCached(spark.sql("SELECT /*+ OAP_CACHE(on) */ * FROM quiet")))
     spark.sql("ALTER TABLE quiet SET TBLPROPERTIES ('oap.cache' = 'on')")
     assert(isCached(quiet), "a property that is set later decides")
+    def hinted: DataFrame = spark.sql("SELECT /*+ OAP_CACHE(off) */ * FROM quiet")
+    assert(!isCached(hinted), "a hint decides before the table, also by the word of its option")
   }
 
   for (v1 <- Seq("parquet", "")) {
