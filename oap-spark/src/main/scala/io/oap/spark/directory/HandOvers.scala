@@ -8,7 +8,7 @@ import scala.util.control.NonFatal
 import com.google.common.util.concurrent.Striped
 import org.apache.spark.internal.Logging
 
-import io.oap.spark.executor.{ExecutorRequest, HandedPart, HandOver, NextPart, TakePart}
+import io.oap.spark.executor._
 import io.oap.spark.rpc.Background
 
 /**
@@ -16,8 +16,12 @@ import io.oap.spark.rpc.Background
  * time is read from files.
  *
  * @param ask has an executor answer; nothing where it does not, or has no pool
+ * @param nanoTime a clock as `System.nanoTime`
  */
-private final class HandOvers(ask: HandOvers.Ask) extends Logging {
+private final class HandOvers(
+    ask: HandOvers.Ask,
+    nanoTime: () => Long = () => System.nanoTime())
+    extends Logging {
   import HandOvers._
 
   private val forNewcomers = Background.threads("oap-newcomer-%d", MostThreads)
@@ -44,10 +48,10 @@ private final class HandOvers(ask: HandOvers.Ask) extends Logging {
       threads: Executor,
       deal: => Option[HandOver]): Unit =
     try {
-      val waiting = deal.flatMap(askInTurn(from, _))
-      waiting.filter(_ > 0).foreach { bytes =>
+      val begun = deal.flatMap(askInTurn(from, _))
+      for (BegunHandOver(number, bytes) <- begun if bytes > 0) {
         logInfo(s"$what; others are to copy $bytes bytes of the column cache of executor $from")
-        val parts = new Parts(from)
+        val parts = new Parts(from, number)
         for (_ <- 1 until AtATime) threads.execute(() => parts.pass())
         parts.pass()
       }
@@ -64,33 +68,42 @@ private final class HandOvers(ask: HandOvers.Ask) extends Logging {
       finally place.release()
   }
 
-  /** Passes parts from one executor to others, on some threads. */
-  private final class Parts(from: String) {
-    private val begun = System.nanoTime()
-    private val deadline = MostTime.fromNow
+  /** Passes parts of a hand-over from one executor to others, on some threads. */
+  private final class Parts(from: String, number: Long) {
+    private val begun = nanoTime()
     private val takenBy = new ConcurrentHashMap[String, Long]
 
-    def pass(): Unit =
+    /** Does nothing where no thread has been free in time: those that were have ended it. */
+    def pass(): Unit = if (!isOver) {
       try {
         var bytes = 0L
         var next = nextPart(None, None)
         while (next.isDefined) {
           val part = next.get
-          // After that time all that have parts waiting are taken for refusing them.
-          val request = TakePart(part, takenBy.getOrDefault(part.to, 0L))
-          val taken = if (deadline.hasTimeLeft()) askInTurn(part.to, request) else None
+          val taken =
+            askInTurn(part.to, TakePart(part, takenBy.getOrDefault(part.to, 0L)))
           takenBy.merge(part.to, taken.getOrElse(0L), (a: Long, b: Long) => a + b)
           bytes += taken.getOrElse(0L)
-          next = nextPart(next, Option.when(taken.forall(_ == 0))(part.to))
+          next =
+            if (isOver) end(part)
+            else nextPart(next, Option.when(taken.forall(_ == 0))(part.to))
         }
-        val millis = (System.nanoTime() - begun) / 1000000
+        val millis = (nanoTime() - begun) / 1000000
         logInfo(s"$bytes bytes of what executor $from held are copied after $millis ms")
       } catch {
         case NonFatal(e) => logWarning(s"Executor $from hands nothing more over", e)
       }
+    }
+
+    private def isOver: Boolean = nanoTime() - begun >= MostTime.toNanos
 
     private def nextPart(last: Option[HandedPart], refusing: Option[String]) =
-      askInTurn(from, NextPart(last, refusing)).flatten
+      askInTurn(from, NextPart(number, last, refusing)).flatten
+
+    private def end(last: HandedPart): Option[HandedPart] = {
+      askInTurn(from, EndHandOver(number, last))
+      None
+    }
   }
 }
 

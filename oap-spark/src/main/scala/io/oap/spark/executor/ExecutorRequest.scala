@@ -103,7 +103,7 @@ private[spark] final case class Resize(bytes: Long) extends ExecutorRequest[Resi
 
 /**
  * Others are to copy some of what the executor holds, because it is to leave or they have come late:
- * parts of it wait for [[NextPart]] from now on. The answer is how many bytes that is.
+ * parts of it wait for [[NextPart]] from now on.
  *
  * @param receivers ids of other executors
  * @param files `FileIdentity.placementKey` of the file of each row group
@@ -115,7 +115,15 @@ private[spark] final case class HandOver(
     files: Array[Long],
     rowGroups: Array[Int],
     to: Array[Int])
-    extends ExecutorRequest[Long]
+    extends ExecutorRequest[BegunHandOver]
+
+/**
+ * What an executor is to hand over.
+ *
+ * @param number tells it from other hand-overs of this executor
+ * @param bytes of all that waits
+ */
+private[spark] final case class BegunHandOver(number: Long, bytes: Long)
 
 /**
  * Some of the chunks that an executor hands over.
@@ -126,15 +134,26 @@ private[spark] final case class HandOver(
 private[spark] final case class HandedPart(to: String, offer: BlockTransfer.Offer)
 
 /**
- * Asks for the next part to be handed over, the one that is worth most; nothing when all are out.
+ * Asks for the next part of a hand-over, the one that is worth most; nothing when all are out.
  *
+ * @param number of the hand-over
  * @param last the part before, which nobody is going to fetch any more
  * @param refusing who has taken nothing of a part, and gets no more
  */
 private[spark] final case class NextPart(
+    number: Long,
     last: Option[HandedPart],
     refusing: Option[String])
     extends ExecutorRequest[Option[HandedPart]]
+
+/**
+ * The time of a hand-over is over: what still waits of it is forgotten.
+ *
+ * @param number of the hand-over
+ * @param last the part before, which nobody is going to fetch any more
+ */
+private[spark] final case class EndHandOver(number: Long, last: HandedPart)
+    extends ExecutorRequest[Unit]
 
 /**
  * Takes a part into the pool, in place of what is worth less there; the answer is how many bytes

@@ -1,6 +1,6 @@
 package io.oap.spark.executor
 
-import java.util.concurrent.atomic.AtomicReference
+import java.util.concurrent.atomic.{AtomicLong, AtomicReference}
 
 import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
@@ -22,43 +22,45 @@ import io.oap.spark.rpc.BlockTransfer
  */
 private final class Outgoing(val cache: ColumnCache) {
 
-  /** For each receiver that still gets any, what that is, in order; asks stand for its worth. */
-  private val queues = mutable.HashMap.empty[String, mutable.Queue[HeldKey]]
-  private val partsOf = mutable.HashMap.empty[String, Int].withDefaultValue(0)
+  /** By receiver that still gets any. */
+  private val waiting = mutable.HashMap.empty[String, Outgoing.Waiting]
 
-  /** Has a receiver get these, in place of what still waits for it. */
-  def deal(receiver: String, chunks: Iterable[HeldKey]): Unit = synchronized {
-    queues(receiver) = mutable.Queue.from(chunks)
+  /** Has a hand-over give these to a receiver, in place of what still waits for it. */
+  def deal(handOver: Long, receiver: String, chunks: Iterable[HeldKey]): Unit = synchronized {
+    waiting(receiver) = new Outgoing.Waiting(handOver, mutable.Queue.from(chunks))
   }
 
-  /** Gives a receiver nothing any more. */
-  def refuse(receiver: String): Unit = synchronized(forget(receiver))
+  /** Gives a receiver nothing more of a hand-over. */
+  def refuse(handOver: Long, receiver: String): Unit = synchronized {
+    if (waiting.get(receiver).exists(_.handOver == handOver)) waiting -= receiver
+  }
 
-  private def forget(receiver: String): Unit = {
-    queues -= receiver
-    partsOf -= receiver
+  /** Gives nobody anything more of a hand-over. */
+  def end(handOver: Long): Unit = synchronized {
+    waiting.filterInPlace((_, some) => some.handOver != handOver)
   }
 
   /** Who still gets any. */
-  def receivers: Set[String] = synchronized(queues.keySet.toSet)
+  def receivers: Set[String] = synchronized(waiting.keySet.toSet)
 
-  /** The next part that has anything in it. */
+  /** The next part of a hand-over that has anything in it. */
   @scala.annotation.tailrec
-  def next(): Option[HandedPart] = nextChunks() match {
+  def next(handOver: Long): Option[HandedPart] = nextChunks(handOver) match {
     case None => None
     case Some((receiver, chunks)) =>
       val part = cache.handed.pack(chunks.asJava)
       if (part.hasRemaining)
         Some(HandedPart(receiver, BlockTransfer.offer(SparkEnv.get, part)))
-      else next()
+      else next(handOver)
   }
 
   /** The receiver whose next chunk is worth most, and some chunks for it. */
-  private def nextChunks(): Option[(String, Seq[HeldKey])] = synchronized {
-    queues.toSeq.maxByOption { case (receiver, queue) =>
-      (queue.head.asks, -partsOf(receiver), receiver)
-    }.map { case (receiver, queue) =>
-      partsOf(receiver) += 1
+  private def nextChunks(handOver: Long): Option[(String, Seq[HeldKey])] = synchronized {
+    waiting.toSeq.filter(_._2.handOver == handOver).maxByOption { case (receiver, some) =>
+      (some.chunks.head.asks, -some.parts, receiver)
+    }.map { case (receiver, some) =>
+      val queue = some.chunks
+      some.parts += 1
       val chunks = ArrayBuffer.empty[HeldKey]
       var bytes = 0L
       while (queue.nonEmpty && (chunks.isEmpty || bytes + queue.head.bytes <= Outgoing.PartBytes)) {
@@ -66,13 +68,25 @@ private final class Outgoing(val cache: ColumnCache) {
         chunks += chunk
         bytes += chunk.bytes
       }
-      if (queue.isEmpty) forget(receiver)
+      if (queue.isEmpty) waiting -= receiver
       receiver -> chunks.toSeq
     }
   }
 }
 
 private object Outgoing extends Logging {
+
+  /**
+   * What waits for one receiver.
+   *
+   * @param handOver what it is part of
+   * @param chunks in order, never empty; asks stand for their worth
+   */
+  private final class Waiting(val handOver: Long, val chunks: mutable.Queue[HeldKey]) {
+
+    /** So many have gone. */
+    var parts = 0
+  }
 
   /** Of these, some are in the heaps of both sides at a time. */
   private val PartBytes = 8L << 20
@@ -87,6 +101,8 @@ private object Outgoing extends Logging {
 
   private val current = new AtomicReference[Outgoing]()
 
+  private val begun = new AtomicLong
+
   /** Sees to it that there is time to hand anything over, should this executor be decommissioned. */
   def prepare(environment: SparkEnv): Unit = {
     val millis = handOverMillis(environment)
@@ -97,8 +113,8 @@ private object Outgoing extends Logging {
   private def handOverMillis(environment: SparkEnv): Long =
     OapConfig.CACHE_HAND_OVER.get(environment.conf.getOption(_).orNull)
 
-  /** Begins to hand over what the driver has dealt out; returns how many bytes that is. */
-  def begin(cache: ColumnCache, deal: HandOver): Long = {
+  /** Begins to hand over what the driver has dealt out. */
+  def begin(cache: ColumnCache, deal: HandOver): BegunHandOver = {
     val receivers = deal.files.indices.map { i =>
       (deal.files(i), deal.rowGroups(i)) -> deal.receivers(deal.to(i))
     }.toMap
@@ -113,20 +129,30 @@ private object Outgoing extends Logging {
     // Others may be handed what was dealt to them before.
     val outgoing = current.updateAndGet(now =>
       if (now != null && (now.cache eq cache)) now else new Outgoing(cache))
+    val number = begun.incrementAndGet()
     for ((receiver, some) <- chunks.groupMap(_._1)(_._2))
-      outgoing.deal(receiver, some.sortBy(-_.asks))
+      outgoing.deal(number, receiver, some.sortBy(-_.asks))
     val bytes = chunks.map(_._2.bytes).sum
     logInfo(s"$bytes bytes of this executor's column cache are to be handed to others")
-    bytes
+    BegunHandOver(number, bytes)
   }
 
-  /** Returns the next part, after what came of the last one. */
-  def next(last: Option[HandedPart], refusing: Option[String]): Option[HandedPart] = {
+  /** Returns the next part of a hand-over, after what came of the last one. */
+  def next(
+      number: Long,
+      last: Option[HandedPart],
+      refusing: Option[String]): Option[HandedPart] = {
     last.foreach(part => BlockTransfer.withdraw(SparkEnv.get, part.offer))
     Option(current.get).flatMap { outgoing =>
-      refusing.foreach(outgoing.refuse)
-      outgoing.next()
+      refusing.foreach(outgoing.refuse(number, _))
+      outgoing.next(number)
     }
+  }
+
+  /** Hands nothing more over of what the driver has dealt out. */
+  def end(number: Long, last: HandedPart): Unit = {
+    BlockTransfer.withdraw(SparkEnv.get, last.offer)
+    Option(current.get).foreach(_.end(number))
   }
 
   /**

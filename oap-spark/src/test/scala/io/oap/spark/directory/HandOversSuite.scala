@@ -1,9 +1,10 @@
 package io.oap.spark.directory
 
 import java.util.concurrent.{ConcurrentHashMap, ConcurrentLinkedQueue, CountDownLatch, TimeUnit}
-import java.util.concurrent.atomic.AtomicInteger
+import java.util.concurrent.atomic.{AtomicInteger, AtomicLong}
 
-import scala.concurrent.duration.FiniteDuration
+import scala.collection.mutable
+import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
 import org.scalatest.funsuite.AnyFunSuite
@@ -17,64 +18,95 @@ final class HandOversSuite extends AnyFunSuite {
   /** So many requests an executor answers at a time. */
   private val MostAtATime = 8
 
-  private val Deal = HandOver(Array("2", "3"), Array(7L), Array(0), Array(0))
+  /** Deals out a row group for each of these, in this order. */
+  private def deal(receivers: String*): HandOver =
+    HandOver(
+      receivers.toArray,
+      Array.fill(receivers.size)(7L),
+      receivers.indices.toArray,
+      receivers.indices.toArray)
+
+  private def await(latch: CountDownLatch): Unit = assert(latch.await(1, TimeUnit.MINUTES))
 
   /**
-   * Executor 1 has parts for others.
+   * Executor 1 has parts for others, one for each row group that it is dealt.
    *
-   * @param parts who they are for
    * @param answers what the receiver says of a part, which is the `n`th that is taken
    */
-  private final class Executors(parts: Seq[String], answers: (String, Int) => Option[Long])
-      extends HandOvers.Ask {
+  private final class Executors(answers: (String, Int) => Option[Long]) extends HandOvers.Ask {
     val taken = new ConcurrentLinkedQueue[HandedPart]
     val befores = new ConcurrentLinkedQueue[Long]
     val withdrawn = new ConcurrentLinkedQueue[HandedPart]
-    val ended = new CountDownLatch(4)
     private val takes = new AtomicInteger
-    private var waiting = parts.zipWithIndex.map { case (to, i) =>
-      HandedPart(to, new BlockTransfer.Offer("host1", 1, "1", s"block$i"))
-    }
+    private val waiting = mutable.HashMap.empty[Long, Seq[HandedPart]]
+    private val ended = mutable.HashMap.empty[Long, CountDownLatch]
 
     override def apply[A](
         executor: String,
         request: ExecutorRequest[A],
         time: FiniteDuration): Option[A] = {
       val answer = request match {
-        case _: HandOver => Some(parts.size.toLong)
+        case deal: HandOver => Some(begin(deal))
         case TakePart(part, before) =>
           assert(executor === part.to)
           befores.add(before)
           taken.add(part)
           answers(executor, takes.incrementAndGet())
-        case NextPart(last, refusing) => Some(next(last, refusing))
+        case NextPart(number, last, refusing) => Some(next(number, last, refusing))
+        case EndHandOver(number, last) => Some(end(number, last))
         case other => fail(s"$other")
       }
       answer.asInstanceOf[Option[A]]
     }
 
-    private def next(last: Option[HandedPart], refusing: Option[String]): Option[HandedPart] =
-      synchronized {
-        last.foreach(withdrawn.add)
-        waiting = waiting.filterNot(part => refusing.contains(part.to))
-        val first = waiting.headOption
-        waiting = waiting.drop(1)
-        if (first.isEmpty) ended.countDown()
-        first
+    private def begin(deal: HandOver): BegunHandOver = synchronized {
+      val number = waiting.size + 1L
+      waiting(number) = deal.to.toSeq.map(deal.receivers(_)).zipWithIndex.map { case (to, i) =>
+        HandedPart(to, new BlockTransfer.Offer("host1", 1, "1", s"block$number-$i"))
       }
+      BegunHandOver(number, deal.to.length)
+    }
 
-    def run(): Unit = {
-      new HandOvers(this).begin("1", "test", isLeaving = true)(Some(Deal))
-      assert(ended.await(1, TimeUnit.MINUTES))
-      assert(withdrawn.asScala.toSet === taken.asScala.toSet, "nothing stays offered")
+    private def next(
+        number: Long,
+        last: Option[HandedPart],
+        refusing: Option[String]): Option[HandedPart] = synchronized {
+      last.foreach(withdrawn.add)
+      waiting(number) = waiting(number).filterNot(part => refusing.contains(part.to))
+      val first = waiting(number).headOption
+      waiting(number) = waiting(number).drop(1)
+      if (first.isEmpty) endOf(number).countDown()
+      first
+    }
+
+    private def end(number: Long, last: HandedPart): Unit = synchronized {
+      withdrawn.add(last)
+      waiting(number) = Nil
+      endOf(number).countDown()
+    }
+
+    private def endOf(number: Long): CountDownLatch = synchronized {
+      ended.getOrElseUpdate(number, new CountDownLatch(4))
+    }
+
+    /** Waits until all threads have ended that pass parts of a hand-over. */
+    def awaitEnd(number: Long): Unit = await(endOf(number))
+
+    def checkNothingStaysOffered(): Unit =
+      assert(withdrawn.asScala.toSet === taken.asScala.toSet)
+
+    def run(receivers: String*): Unit = {
+      new HandOvers(this).begin("1", "test", isLeaving = true)(Some(deal(receivers: _*)))
+      awaitEnd(1)
+      checkNothingStaysOffered()
     }
 
     def takenBy(executor: String): Int = taken.asScala.count(_.to == executor)
   }
 
   test("all parts are passed on") {
-    val executors = new Executors(Seq.fill(20)(Seq("2", "3")).flatten, (_, _) => Some(5L))
-    executors.run()
+    val executors = new Executors((_, _) => Some(5L))
+    executors.run(Seq.fill(20)(Seq("2", "3")).flatten: _*)
     assert(executors.takenBy("2") === 20 && executors.takenBy("3") === 20)
     // Each is told what it has taken, but for what the other threads have on the way.
     val most = executors.befores.asScala.max
@@ -83,13 +115,35 @@ final class HandOversSuite extends AnyFunSuite {
 
   test("who dies in the middle, or has no room, gets no more; the others do") {
     for (silence <- Seq(None, Some(0L))) {
-      val executors = new Executors(
-        Seq.fill(20)(Seq("2", "3")).flatten,
-        (executor, n) => if (executor == "2" && n > 6) silence else Some(5L))
-      executors.run()
+      val executors =
+        new Executors((executor, n) => if (executor == "2" && n > 6) silence else Some(5L))
+      executors.run(Seq.fill(20)(Seq("2", "3")).flatten: _*)
       // Each of the threads may have had one more part in its hands.
       assert(executors.takenBy("2") <= 6 + 4 && executors.takenBy("3") === 20)
     }
+  }
+
+  test("a hand-over whose time is over ends, and no other one of its executor does") {
+    val now = new AtomicLong
+    val areTaking = Map("2" -> new CountDownLatch(4), "3" -> new CountDownLatch(4))
+    val mayTake = Map("2" -> new CountDownLatch(1), "3" -> new CountDownLatch(1))
+    val executors = new Executors((executor, _) => {
+      areTaking(executor).countDown()
+      await(mayTake(executor))
+      Some(5L)
+    })
+    val handOvers = new HandOvers(executors, () => now.get)
+    handOvers.begin("1", "old", isLeaving = false)(Some(deal(Seq.fill(20)("2"): _*)))
+    await(areTaking("2"))
+    now.addAndGet(2.minutes.toNanos)
+    handOvers.begin("1", "new", isLeaving = true)(Some(deal(Seq.fill(20)("3"): _*)))
+    await(areTaking("3"))
+    mayTake("2").countDown()
+    executors.awaitEnd(1)
+    mayTake("3").countDown()
+    executors.awaitEnd(2)
+    executors.checkNothingStaysOffered()
+    assert(executors.takenBy("2") === 4 && executors.takenBy("3") === 20)
   }
 
   /** Executors with parts for one receiver; whoever is asked by more than so many at a time answers none. */
@@ -112,15 +166,15 @@ final class HandOversSuite extends AnyFunSuite {
       } finally inside.merge(executor, -1, (a: Int, b: Int) => a + b): Unit
 
     private def answer(executor: String, request: ExecutorRequest[_]): Any = request match {
-      case _: HandOver => partsOfEach.toLong
+      case _: HandOver => BegunHandOver(1, partsOfEach)
       case _: TakePart =>
         begun.countDown()
-        assert(mayTake.await(1, TimeUnit.MINUTES))
+        await(mayTake)
         // As copying does: others come meanwhile.
         Thread.sleep(5)
         taken.incrementAndGet()
         5L
-      case NextPart(_, refusing) =>
+      case NextPart(_, _, refusing) =>
         val part = waiting.compute(
           executor,
           (_, given) => if (refusing.isDefined) partsOfEach + 1 else given + 1)
@@ -132,14 +186,14 @@ final class HandOversSuite extends AnyFunSuite {
 
     def begin(handOvers: HandOvers, isLeaving: Boolean): Unit =
       for (holder <- 1 to holders)
-        handOvers.begin(s"$receiver from $holder", "test", isLeaving)(Some(Deal))
+        handOvers.begin(s"$receiver from $holder", "test", isLeaving)(Some(deal(receiver)))
   }
 
   test("many who hand over to one ask it for no more at a time than it answers") {
     val holders = new Holders(12, 10, "new")
     holders.mayTake.countDown()
     holders.begin(new HandOvers(holders), isLeaving = false)
-    assert(holders.ended.await(1, TimeUnit.MINUTES))
+    await(holders.ended)
     assert(holders.taken.get === 12 * 10)
   }
 
@@ -151,12 +205,12 @@ final class HandOversSuite extends AnyFunSuite {
         (if (id.startsWith("new")) newcomer else leaving) (id, request, time)
     })
     newcomer.begin(handOvers, isLeaving = false)
-    assert(newcomer.begun.await(1, TimeUnit.MINUTES))
+    await(newcomer.begun)
     leaving.mayTake.countDown()
     leaving.begin(handOvers, isLeaving = true)
-    assert(leaving.ended.await(1, TimeUnit.MINUTES))
+    await(leaving.ended)
     assert(leaving.taken.get === 10 && newcomer.taken.get === 0)
     newcomer.mayTake.countDown()
-    assert(newcomer.ended.await(1, TimeUnit.MINUTES))
+    await(newcomer.ended)
   }
 }
