@@ -119,13 +119,15 @@ private[spark] final class Cluster private (
     SparkInternals.runningTasks(context).asScala.view.mapValues(_.intValue).toMap
 
   private def leavingExecutors(context: SparkContext): Option[LeavingExecutors] = {
-    val handOver = OapConfig.CACHE_HAND_OVER.get(context.getConf.getOption(_).orNull)
-    Option.when(handOver > 0 && SparkInternals.mayDecommission(context.getConf))(
+    val handOver =
+      OapConfig.CACHE_HAND_OVER.get(context.getConf.getOption(_).orNull).longValue.millis
+    Option.when(handOver > Duration.Zero && SparkInternals.mayDecommission(context.getConf))(
       new LeavingExecutors(
         directory,
         handOvers,
         SparkInternals.isDecommissioned(context, _),
-        peers.contains))
+        peers.contains,
+        handOver))
   }
 
   private def earnedExecutors(context: SparkContext): Option[EarnedExecutors] = {

@@ -1,6 +1,7 @@
 package io.oap.spark.directory
 
 import java.util.concurrent.{ConcurrentHashMap, Executor, TimeUnit}
+import java.util.concurrent.atomic.AtomicInteger
 
 import scala.concurrent.duration._
 import scala.util.control.NonFatal
@@ -35,64 +36,90 @@ private final class HandOvers(
   /**
    * Passes on what an executor is to hand over, as soon as it is known what that is.
    *
-   * @param isLeaving whether it will soon be gone
+   * @param stays how long an executor that leaves is sure to be there; nothing where it does not
+   *     leave
    */
-  def begin(from: String, what: String, isLeaving: Boolean)(deal: => Option[HandOver]): Unit = {
-    val threads = if (isLeaving) forLeaving else forNewcomers
-    threads.execute(() => run(from, what, threads, deal))
+  def begin(from: String, what: String, stays: Option[FiniteDuration])(
+      deal: => Option[HandOver]): Unit = {
+    val threads = if (stays.isDefined) forLeaving else forNewcomers
+    threads.execute(() => run(from, what, threads, new Questions(stays), deal))
   }
 
   private def run(
       from: String,
       what: String,
       threads: Executor,
+      questions: Questions,
       deal: => Option[HandOver]): Unit =
     try {
-      val begun = deal.flatMap(askInTurn(from, _))
+      val begun = deal.flatMap(questions.askInTurn(from, _))
       for (BegunHandOver(number, bytes) <- begun if bytes > 0) {
         logInfo(s"$what; others are to copy $bytes bytes of the column cache of executor $from")
-        val parts = new Parts(from, number)
-        for (_ <- 1 until AtATime) threads.execute(() => parts.pass())
+        val parts = new Parts(from, number, threads, questions)
+        for (_ <- 0 until AtATime - 1) parts.passOnAnotherThread()
         parts.pass()
       }
     } catch {
       case NonFatal(e) => logWarning(s"What executor $from holds is not handed over", e)
     }
 
-  /** Asks an executor when it has few other such requests to answer. */
-  private def askInTurn[A](executor: String, request: ExecutorRequest[A]): Option[A] = {
-    val place = places.get(executor)
-    if (!place.tryAcquire(TurnTime.toMillis, TimeUnit.MILLISECONDS)) None
-    else
-      try ask(executor, request, AnswerTime)
-      finally place.release()
+  /** Asks executors, and waits for none longer than the one that leaves is there. */
+  private final class Questions(stays: Option[FiniteDuration]) {
+    private val turnTime = stays.fold(TurnTime)(_.min(TurnTime))
+    private val answerTime = stays.fold(AnswerTime)(_.min(AnswerTime))
+
+    /** Asks an executor when it has few other such requests to answer. */
+    def askInTurn[A](executor: String, request: ExecutorRequest[A]): Option[A] = {
+      val place = places.get(executor)
+      if (!place.tryAcquire(turnTime.toMillis, TimeUnit.MILLISECONDS)) None
+      else
+        try ask(executor, request, answerTime)
+        finally place.release()
+    }
   }
 
   /** Passes parts of a hand-over from one executor to others, on some threads. */
-  private final class Parts(from: String, number: Long) {
+  private final class Parts(
+      from: String,
+      number: Long,
+      threads: Executor,
+      questions: Questions) {
+    import questions.askInTurn
+
     private val begun = nanoTime()
     private val takenBy = new ConcurrentHashMap[String, Long]
 
+    /** Threads that pass parts, with those that are to begin. */
+    private val passing = new AtomicInteger(1)
+
+    /** Has another thread pass parts, too, unless there are enough. */
+    def passOnAnotherThread(): Unit =
+      if (passing.getAndUpdate(n => math.min(n + 1, AtATime)) < AtATime)
+        threads.execute(() => pass())
+
     /** Does nothing where no thread has been free in time: those that were have ended it. */
-    def pass(): Unit = if (!isOver) {
-      try {
-        var bytes = 0L
-        var next = nextPart(None, None)
-        while (next.isDefined) {
-          val part = next.get
-          val taken =
-            askInTurn(part.to, TakePart(part, takenBy.getOrDefault(part.to, 0L)))
-          takenBy.merge(part.to, taken.getOrElse(0L), (a: Long, b: Long) => a + b)
-          bytes += taken.getOrElse(0L)
-          next =
-            if (isOver) end(part)
-            else nextPart(next, Option.when(taken.forall(_ == 0))(part.to))
-        }
-        val millis = (nanoTime() - begun) / 1000000
-        logInfo(s"$bytes bytes of what executor $from held are copied after $millis ms")
-      } catch {
+    def pass(): Unit =
+      try if (!isOver) passAll()
+      catch {
         case NonFatal(e) => logWarning(s"Executor $from hands nothing more over", e)
+      } finally passing.decrementAndGet(): Unit
+
+    private def passAll(): Unit = {
+      var bytes = 0L
+      var next = nextPart(None, None)
+      while (next.isDefined) {
+        val part = next.get
+        val taken = askInTurn(part.to, TakePart(part, takenBy.getOrDefault(part.to, 0L)))
+        takenBy.merge(part.to, taken.getOrElse(0L), (a: Long, b: Long) => a + b)
+        bytes += taken.getOrElse(0L)
+        next =
+          if (isOver) end(part)
+          else nextPart(next, Option.when(taken.forall(_ == 0))(part.to))
+        // Some have ended, if all that was left was for executors that had not answered yet.
+        if (next.isDefined) passOnAnotherThread()
       }
+      val millis = (nanoTime() - begun) / 1000000
+      logInfo(s"$bytes bytes of what executor $from held are copied after $millis ms")
     }
 
     private def isOver: Boolean = nanoTime() - begun >= MostTime.toNanos

@@ -28,7 +28,7 @@ private final class Newcomers(
   private def deal(id: String): Unit =
     try
       for ((holder, deal) <- Newcomers.partOf(directory, id) if isReachable(holder))
-        handOvers.begin(holder, s"Executor $id is new", isLeaving = false)(Some(deal))
+        handOvers.begin(holder, s"Executor $id is new", stays = None)(Some(deal))
     catch {
       case NonFatal(e) => logWarning(s"Executor $id gets nothing of what the others hold", e)
     }

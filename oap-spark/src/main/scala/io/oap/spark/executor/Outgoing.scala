@@ -30,6 +30,19 @@ private final class Outgoing(val cache: ColumnCache) {
     waiting(receiver) = new Outgoing.Waiting(handOver, mutable.Queue.from(chunks))
   }
 
+  /** Takes note that a receiver has taken a part of a hand-over, and may get several at a time. */
+  def taken(handOver: Long, receiver: String): Unit = synchronized {
+    returned(handOver, receiver).foreach(_.hasTaken = true)
+  }
+
+  /** Takes note that a part is under way no more. */
+  private def returned(handOver: Long, receiver: String): Option[Outgoing.Waiting] =
+    synchronized {
+      val some = waiting.get(receiver).filter(_.handOver == handOver)
+      some.foreach(_.underWay -= 1)
+      some
+    }
+
   /** Gives a receiver nothing more of a hand-over. */
   def refuse(handOver: Long, receiver: String): Unit = synchronized {
     if (waiting.get(receiver).exists(_.handOver == handOver)) waiting -= receiver
@@ -43,24 +56,34 @@ private final class Outgoing(val cache: ColumnCache) {
   /** Who still gets any. */
   def receivers: Set[String] = synchronized(waiting.keySet.toSet)
 
-  /** The next part of a hand-over that has anything in it. */
+  /**
+   * The next part of a hand-over that has anything in it. Nothing also while all that waits is for
+   * receivers that have taken nothing yet, and have a part under way: they may stand still.
+   */
   @scala.annotation.tailrec
   def next(handOver: Long): Option[HandedPart] = nextChunks(handOver) match {
     case None => None
     case Some((receiver, chunks)) =>
-      val part = cache.handed.pack(chunks.asJava)
-      if (part.hasRemaining)
-        Some(HandedPart(receiver, BlockTransfer.offer(SparkEnv.get, part)))
+      var offer = Option.empty[BlockTransfer.Offer]
+      try {
+        val part = cache.handed.pack(chunks.asJava)
+        offer = Option.when(part.hasRemaining)(BlockTransfer.offer(SparkEnv.get, part))
+      } finally if (offer.isEmpty) returned(handOver, receiver): Unit
+      if (offer.isDefined) Some(HandedPart(receiver, offer.get))
       else next(handOver)
   }
 
-  /** The receiver whose next chunk is worth most, and some chunks for it. */
+  /**
+   * Of the receivers with the fewest parts under way, the one whose next chunk is worth most, and
+   * some chunks for it.
+   */
   private def nextChunks(handOver: Long): Option[(String, Seq[HeldKey])] = synchronized {
-    waiting.toSeq.filter(_._2.handOver == handOver).maxByOption { case (receiver, some) =>
-      (some.chunks.head.asks, -some.parts, receiver)
+    waiting.toSeq.filter(_._2.isOpen(handOver)).maxByOption { case (receiver, some) =>
+      (-some.underWay, some.chunks.head.asks, -some.parts, receiver)
     }.map { case (receiver, some) =>
       val queue = some.chunks
       some.parts += 1
+      some.underWay += 1
       val chunks = ArrayBuffer.empty[HeldKey]
       var bytes = 0L
       while (queue.nonEmpty && (chunks.isEmpty || bytes + queue.head.bytes <= Outgoing.PartBytes)) {
@@ -84,8 +107,17 @@ private object Outgoing extends Logging {
    */
   private final class Waiting(val handOver: Long, val chunks: mutable.Queue[HeldKey]) {
 
-    /** So many have gone. */
+    /** So many parts were given out. */
     var parts = 0
+
+    /** Of these it has taken or refused all but so many. */
+    var underWay = 0
+
+    /** Whether it has taken anything. */
+    var hasTaken = false
+
+    /** Whether the next part can be given out. */
+    def isOpen(of: Long): Boolean = handOver == of && (hasTaken || underWay == 0)
   }
 
   /** Of these, some are in the heaps of both sides at a time. */
@@ -144,6 +176,7 @@ private object Outgoing extends Logging {
       refusing: Option[String]): Option[HandedPart] = {
     last.foreach(part => BlockTransfer.withdraw(SparkEnv.get, part.offer))
     Option(current.get).flatMap { outgoing =>
+      last.map(_.to).filterNot(refusing.contains).foreach(outgoing.taken(number, _))
       refusing.foreach(outgoing.refuse(number, _))
       outgoing.next(number)
     }

@@ -1,7 +1,7 @@
 package io.oap.spark.directory
 
 import java.util.concurrent.{ConcurrentHashMap, ConcurrentLinkedQueue, CountDownLatch, TimeUnit}
-import java.util.concurrent.atomic.{AtomicInteger, AtomicLong}
+import java.util.concurrent.atomic.{AtomicInteger, AtomicLong, AtomicReference}
 
 import scala.collection.mutable
 import scala.concurrent.duration._
@@ -17,6 +17,9 @@ final class HandOversSuite extends AnyFunSuite {
 
   /** So many requests an executor answers at a time. */
   private val MostAtATime = 8
+
+  /** So long is an executor there that leaves. */
+  private val Stays = 7.seconds
 
   /** Deals out a row group for each of these, in this order. */
   private def deal(receivers: String*): HandOver =
@@ -36,6 +39,7 @@ final class HandOversSuite extends AnyFunSuite {
   private final class Executors(answers: (String, Int) => Option[Long]) extends HandOvers.Ask {
     val taken = new ConcurrentLinkedQueue[HandedPart]
     val befores = new ConcurrentLinkedQueue[Long]
+    val times = new ConcurrentLinkedQueue[FiniteDuration]
     val withdrawn = new ConcurrentLinkedQueue[HandedPart]
     private val takes = new AtomicInteger
     private val waiting = mutable.HashMap.empty[Long, Seq[HandedPart]]
@@ -45,6 +49,7 @@ final class HandOversSuite extends AnyFunSuite {
         executor: String,
         request: ExecutorRequest[A],
         time: FiniteDuration): Option[A] = {
+      times.add(time)
       val answer = request match {
         case deal: HandOver => Some(begin(deal))
         case TakePart(part, before) =>
@@ -96,7 +101,7 @@ final class HandOversSuite extends AnyFunSuite {
       assert(withdrawn.asScala.toSet === taken.asScala.toSet)
 
     def run(receivers: String*): Unit = {
-      new HandOvers(this).begin("1", "test", isLeaving = true)(Some(deal(receivers: _*)))
+      new HandOvers(this).begin("1", "test", Some(Stays))(Some(deal(receivers: _*)))
       awaitEnd(1)
       checkNothingStaysOffered()
     }
@@ -111,6 +116,7 @@ final class HandOversSuite extends AnyFunSuite {
     // Each is told what it has taken, but for what the other threads have on the way.
     val most = executors.befores.asScala.max
     assert(most >= 5 * (20 - 4) && most < 5 * 20)
+    assert(executors.times.asScala.toSet === Set(Stays), "and waits no longer for an answer")
   }
 
   test("who dies in the middle, or has no room, gets no more; the others do") {
@@ -133,10 +139,10 @@ final class HandOversSuite extends AnyFunSuite {
       Some(5L)
     })
     val handOvers = new HandOvers(executors, () => now.get)
-    handOvers.begin("1", "old", isLeaving = false)(Some(deal(Seq.fill(20)("2"): _*)))
+    handOvers.begin("1", "old", stays = None)(Some(deal(Seq.fill(20)("2"): _*)))
     await(areTaking("2"))
     now.addAndGet(2.minutes.toNanos)
-    handOvers.begin("1", "new", isLeaving = true)(Some(deal(Seq.fill(20)("3"): _*)))
+    handOvers.begin("1", "new", Some(Stays))(Some(deal(Seq.fill(20)("3"): _*)))
     await(areTaking("3"))
     mayTake("2").countDown()
     executors.awaitEnd(1)
@@ -144,6 +150,47 @@ final class HandOversSuite extends AnyFunSuite {
     executors.awaitEnd(2)
     executors.checkNothingStaysOffered()
     assert(executors.takenBy("2") === 4 && executors.takenBy("3") === 20)
+  }
+
+  /**
+   * An executor gives out one part until that is taken, and then as many as are wanted until parts
+   * are on their way on four threads.
+   */
+  private final class SlowToBegin extends HandOvers.Ask {
+    private val first = new AtomicReference[Thread]
+    private val refused = new CountDownLatch(3)
+    val others = new CountDownLatch(3)
+
+    override def apply[A](
+        executor: String,
+        request: ExecutorRequest[A],
+        time: FiniteDuration): Option[A] = Some(answer(request).asInstanceOf[A])
+
+    private def answer(request: ExecutorRequest[_]): Any = request match {
+      case _: HandOver => BegunHandOver(1, 5)
+      case NextPart(_, None, _)
+          if !first.compareAndSet(null, Thread.currentThread) &&
+            refused.getCount > 0 =>
+        refused.countDown()
+        None
+      case _: NextPart =>
+        Option.when(others.getCount > 0)(
+          HandedPart("2", new BlockTransfer.Offer("host1", 1, "1", "block")))
+      case _: TakePart =>
+        if (Thread.currentThread == first.get) await(refused)
+        else {
+          others.countDown()
+          await(others)
+        }
+        5L
+      case other => fail(s"$other")
+    }
+  }
+
+  test("parts are on their way on as many threads again once the first one is taken") {
+    val executors = new SlowToBegin
+    new HandOvers(executors).begin("1", "test", stays = None)(Some(deal("2")))
+    await(executors.others)
   }
 
   /** Executors with parts for one receiver; whoever is asked by more than so many at a time answers none. */
@@ -186,7 +233,8 @@ final class HandOversSuite extends AnyFunSuite {
 
     def begin(handOvers: HandOvers, isLeaving: Boolean): Unit =
       for (holder <- 1 to holders)
-        handOvers.begin(s"$receiver from $holder", "test", isLeaving)(Some(deal(receiver)))
+        handOvers.begin(s"$receiver from $holder", "test", Option.when(isLeaving)(Stays))(
+          Some(deal(receiver)))
   }
 
   test("many who hand over to one ask it for no more at a time than it answers") {
