@@ -194,26 +194,24 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
   private[spark] def look[A](file: Long)(at: (FileChunks, Slots, Long) => A): Option[A] =
     synchronized(Option(files.get(file)).map(at(_, slots, changesOfSlots)))
 
-  /**
-   * Calls with the key of each file, its content, and the owners of slots: under the lock, which
-   * others get in between.
-   */
-  private[spark] def foreachFile(visit: (Long, FileChunks, Slots) => Unit): Unit = {
-    val all = synchronized(files.entrySet.asScala.toArray)
-    for (some <- all.grouped(Directory.FilesAtATime)) synchronized {
-      some.foreach(file => visit(file.getKey, file.getValue, slots))
-    }
-  }
+  /** Calls with the key of each file and the first byte of each of its row groups: without the lock. */
+  private[spark] def foreachLayout(visit: (Long, Array[Long]) => Unit): Unit =
+    entries().foreach(file => visit(file.getKey, file.getValue.starts))
 
-  /** Calls so with each file of which an executor holds something, and the number of the holder. */
+  /**
+   * Calls with the key of each file of which an executor holds something, its content, the number of
+   * the holder, and the owners of slots: under the lock, which others get in between.
+   */
   private[spark] def foreachFileOf(id: String)(
       visit: (Long, FileChunks, Int, Int => KnownExecutor) => Unit): Unit =
-    foreachFile { (key, file, slots) =>
-      for (executor <- Option(executors.get(id))) {
-        val holder = file.find(executor.slot)
-        if (holder >= 0) visit(key, file, holder, slots.owner)
+    for (some <- entries().grouped(Directory.FilesAtATime)) synchronized {
+      for (executor <- Option(executors.get(id)); file <- some) {
+        val holder = file.getValue.find(executor.slot)
+        if (holder >= 0) visit(file.getKey, file.getValue, holder, slots.owner)
       }
     }
+
+  private def entries() = synchronized(files.entrySet.asScala.toArray)
 
   /**
    * Some of the executors of which not all is known here, or not any more: they are to be asked for

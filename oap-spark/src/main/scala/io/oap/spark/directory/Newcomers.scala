@@ -6,7 +6,7 @@ import scala.util.control.NonFatal
 import org.apache.spark.internal.Logging
 
 import io.oap.spark.executor.HandOver
-import io.oap.spark.placement.{Hash64, Placement}
+import io.oap.spark.placement.{Hash64, LiveExecutor, Placement}
 import io.oap.spark.rpc.Background
 
 /**
@@ -46,24 +46,30 @@ private object Newcomers {
 
   /**
    * Deals a newcomer the row groups that the hash would give it if nobody held anything, and
-   * remembers that, so that plans send their tasks there as soon as they are copied.
+   * remembers that, so that plans send their tasks there as soon as they are copied. The hash is of
+   * all row groups and executors: plans, which wait for the Directory, do not wait for it.
    *
+   * @param byHash says of executors to which a piece belongs
    * @return by the executor that is to hand them over, the one that holds most of each
    */
-  def partOf(directory: Directory, newcomer: String): Map[String, HandOver] = {
+  def partOf(
+      directory: Directory,
+      newcomer: String,
+      byHash: Array[LiveExecutor] => Long => Int = Placement.byHash): Map[String, HandOver] = {
     val (known, live) = directory.snapshot()
     val own = live.indexWhere(_.id == newcomer)
-    val place = Placement.byHash(live)
+    val place = byHash(live)
     val dealt = ArrayBuffer.empty[Dealt]
-    if (own >= 0) directory.foreachFile { (key, file, slots) =>
-      for (rowGroup <- file.starts.indices) {
-        // As PartitionPlan calls it: the first row group has what stands before it.
-        val position = if (rowGroup == 0) 0 else file.starts(rowGroup)
-        if (place(Hash64.pieceKey(key, position)) == own) {
+    if (own >= 0) directory.foreachLayout { (key, starts) =>
+      // As PartitionPlan calls it: the first row group has what stands before it.
+      def position(rowGroup: Int): Long = if (rowGroup == 0) 0 else starts(rowGroup)
+      val itsOwn = starts.indices.filter(i => place(Hash64.pieceKey(key, position(i))) == own)
+      if (itsOwn.nonEmpty) directory.look(key) { (file, slots, _) =>
+        for (rowGroup <- itsOwn) {
           val held = heldOf(file, rowGroup, slots)
           for ((holder, bytes) <- held.maxByOption(_._2)) {
             val missing = bytes - held.getOrElse(known(own), 0L)
-            if (missing > 0) dealt += Dealt(holder.id, key, rowGroup, position, missing)
+            if (missing > 0) dealt += Dealt(holder.id, key, rowGroup, position(rowGroup), missing)
           }
         }
       }

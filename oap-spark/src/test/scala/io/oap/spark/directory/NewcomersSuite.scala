@@ -3,6 +3,7 @@ package io.oap.spark.directory
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.oap.spark.executor.HandOver
+import io.oap.spark.placement.Placement
 
 /** What an executor that joins others is to copy from them. */
 final class NewcomersSuite extends AnyFunSuite with DirectoryReports {
@@ -45,6 +46,25 @@ final class NewcomersSuite extends AnyFunSuite with DirectoryReports {
     val parts = dealt(Newcomers.partOf(directory, "3"))
     assert(parts.keySet.map(_._1).min > 50 && parts.size > 10)
     assert(parts.values.toSet === Set("2"))
+  }
+
+  test("nobody waits for the Directory while row groups are hashed") {
+    val directory = withExecutors("1", "2")
+    report(directory, "1", 0, (1L to 100L).map(added(_, 0, 3)): _*)
+    report(directory, "2", 0)
+    var hashed = 0
+    val parts = dealt(Newcomers.partOf(
+      directory,
+      "2",
+      executors => {
+        val place = Placement.byHash(executors)
+        key => {
+          assert(!Thread.holdsLock(directory))
+          hashed += 1
+          place(key)
+        }
+      }))
+    assert(hashed === 200 && parts.size > 60)
   }
 
   test("who joins others that hold something is a newcomer, once, if it replaces none") {
