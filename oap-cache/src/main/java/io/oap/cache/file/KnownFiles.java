@@ -5,11 +5,13 @@ import com.google.common.collect.Interners;
 import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
 import io.oap.common.FileIdentity;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -134,9 +136,34 @@ public final class KnownFiles {
    * @param path fully qualified, with scheme and authority
    */
   public Map<FileId, KnownFile> under(String path) {
-    String folder = path.endsWith("/") ? path : path + "/";
+    return under(List.of(path));
+  }
+
+  /**
+   * The files in some folders, at any depth, or of these names. It looks at each known file once.
+   *
+   * @param paths fully qualified, with scheme and authority
+   */
+  public Map<FileId, KnownFile> under(Collection<String> paths) {
+    TreeSet<String> all = new TreeSet<>();
+    paths.forEach(path -> all.add(asFolder(path)));
+    // Without those that lie in others, the last one before a file is the only one it can lie in.
+    TreeSet<String> folders = new TreeSet<>();
+    for (String folder : all) {
+      if (folders.isEmpty() || !folder.startsWith(folders.last())) {
+        folders.add(folder);
+      }
+    }
     return where(
-        file -> file.identity().path().equals(path) || file.identity().path().startsWith(folder));
+        file -> {
+          String path = asFolder(file.identity().path());
+          String folder = folders.floor(path);
+          return folder != null && path.startsWith(folder);
+        });
+  }
+
+  private static String asFolder(String path) {
+    return path.endsWith("/") ? path : path + "/";
   }
 
   /** The files for which this is true. */

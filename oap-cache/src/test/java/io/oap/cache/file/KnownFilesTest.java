@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Random;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -45,6 +46,47 @@ class KnownFilesTest {
     add(1);
     add(2);
     assertSame(files.get(id(1)).columns(), files.get(id(2)).columns());
+  }
+
+  @Test
+  void under_isInAFolderOrOfTheName() {
+    Random random = new Random(7);
+    KnownFiles many = new KnownFiles(() -> held, 1000, 1 << 20);
+    List<String> names = new ArrayList<>();
+    for (int file = 0; file < 200; file++) {
+      String name = randomPath(random);
+      names.add(name);
+      KnownFile known =
+          new KnownFile(
+              new FileIdentity(name, 5000, file, ""), List.of("a"), new long[1], new int[1]);
+      many.add(id(file), () -> known);
+    }
+    for (int run = 0; run < 200; run++) {
+      Set<String> paths = new HashSet<>(names.subList(0, run % 3));
+      for (int path = 0; path < run % 5; path++) {
+        paths.add(randomPath(random) + (random.nextBoolean() ? "/" : ""));
+      }
+      Set<FileId> expected = new HashSet<>();
+      for (int file = 0; file < 200; file++) {
+        for (String path : paths) {
+          String name = names.get(file);
+          String folder = path.endsWith("/") ? path : path + "/";
+          if (name.equals(path) || name.startsWith(folder)) {
+            expected.add(id(file));
+          }
+        }
+      }
+      assertEquals(expected, many.under(paths).keySet(), () -> "under " + paths);
+    }
+  }
+
+  /** Folders lie in each other, and some names begin with others: '-' is before '/', 'b' behind. */
+  private static String randomPath(Random random) {
+    StringBuilder path = new StringBuilder("file:");
+    for (int depth = 1 + random.nextInt(3); depth > 0; depth--) {
+      path.append('/').append(List.of("a", "a-", "ab", "b").get(random.nextInt(4)));
+    }
+    return path.toString();
   }
 
   @Test

@@ -1,6 +1,7 @@
 package io.oap.spark.directory
 
 import java.lang.ref.WeakReference
+import java.util.IdentityHashMap
 import java.util.concurrent.TimeoutException
 
 import scala.collection.concurrent.TrieMap
@@ -45,7 +46,8 @@ private[spark] final class Cluster private (
     path =>
       for (one <- ask(ListKnown(path), ListTime); keys <- one.value) yield one.executor -> keys,
     tell)
-  val followedTables = new FollowedTables(tellAll)
+  val followedTables =
+    new FollowedTables(request => send(peers.keys.toSeq.map(_ -> request), TellTime): Unit)
 
   private val cpusOfTask = conf.getInt("spark.task.cpus", 1)
   private val peers = TrieMap.empty[String, SparkRpc.Peer]
@@ -175,11 +177,6 @@ private[spark] final class Cluster private (
   def tell(executor: String, request: ExecutorRequest[_]): Unit =
     peers.get(executor).foreach(_.send(Wire.encode(request), TellTime.toMillis))
 
-  private def tellAll(request: ExecutorRequest[_]): Unit = {
-    val message = Wire.encode(request)
-    peers.values.foreach(_.send(message, TellTime.toMillis))
-  }
-
   /** Has all executors tell their figures, and takes them into the status. */
   def askFigures(): Seq[Answer[ExecutorReport]] = {
     val executors = directory.executorIds.toSeq.sortBy(id => (id.length, id))
@@ -236,8 +233,11 @@ private[spark] final class Cluster private (
       requests: Seq[(String, ExecutorRequest[A])],
       patience: FiniteDuration): Seq[Answer[A]] = {
     val deadline = patience.fromNow
+    // Most often it is one for all.
+    val messages = new IdentityHashMap[ExecutorRequest[_], Array[Byte]]
     val sent = requests.map { case (executor, request) =>
-      executor -> peers.get(executor).map(_.send(Wire.encode(request), patience.toMillis))
+      executor -> peers.get(executor).map(
+        _.send(messages.computeIfAbsent(request, Wire.encode(_)), patience.toMillis))
     }
     sent.map {
       case (executor, None) =>

@@ -7,7 +7,7 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.SparkSession
 
 import io.oap.common.OapConfig
-import io.oap.spark.executor.LeaveFirst
+import io.oap.spark.executor.{LeaveFirst, PathSlices}
 import io.oap.spark.rpc.Background
 import io.oap.spark.table.PinnedColumns
 
@@ -63,7 +63,7 @@ private[spark] object FollowedTable {
  * A query that finds a table as it was before costs a look. All else happens in the background, and
  * is left undone while too much of it waits. Thread-safe.
  *
- * @param leave tells all executors which files' chunks leave first
+ * @param leave tells all executors which files' chunks leave first, and waits for them
  */
 private[spark] final class FollowedTables(leave: LeaveFirst => Unit) extends Logging {
   import FollowedTables._
@@ -106,7 +106,8 @@ private[spark] final class FollowedTables(leave: LeaveFirst => Unit) extends Log
   private def tryFollow(session: SparkSession, table: FollowedTable, before: TableState): Unit =
     try {
       val changes = table.changesSince(before)
-      if (changes.gone.nonEmpty) leave(LeaveFirst(changes.gone))
+      if (changes.gone.nonEmpty)
+        PathSlices.of(changes.gone).foreach(some => leave(LeaveFirst(some.toSet)))
       for (columns <- table.pinned; name <- table.name if changes.added.nonEmpty)
         warmer.execute(() => tryWarm(NewFiles(session, name, columns, changes.added)))
     } catch {

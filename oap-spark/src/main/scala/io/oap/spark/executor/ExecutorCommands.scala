@@ -6,10 +6,9 @@ import scala.util.control.NonFatal
 import org.apache.spark.internal.Logging
 
 import io.oap.cache.ColumnCache
-import io.oap.cache.file.KnownFiles.KnownFile
 import io.oap.cache.pool.PoolSnapshot.HeldKey
 import io.oap.cache.quota.TablePins.Outcome
-import io.oap.common.{ChunkKey, FileId}
+import io.oap.common.ChunkKey
 import io.oap.spark.table.PinnedColumns
 
 /** What procedures do in each executor. */
@@ -23,9 +22,9 @@ private object ExecutorCommands extends Logging {
         cache.clear()
         Dropped(held.size, held.map(_.bytes).sum)
       case Some(some) =>
-        val files = some.flatMap(cache.files.under(_).keySet.asScala).toSet
-        val bytes = held.filter(chunk => files(chunk.key.file)).map(_.bytes).sum
-        Dropped(files.toSeq.map(cache.drop(_)).sum, bytes)
+        val files = cache.files.under(some.asJava).keySet
+        val bytes = held.filter(chunk => files.contains(chunk.key.file)).map(_.bytes).sum
+        Dropped(files.asScala.iterator.map(cache.drop(_)).sum, bytes)
     }
     logInfo(s"Column cache: ${dropped.chunks} chunks dropped, ${dropped.bytes} bytes")
     dropped
@@ -79,8 +78,7 @@ private object ExecutorCommands extends Logging {
       cache: ColumnCache,
       paths: Seq[String],
       columns: PinnedColumns): ChunkKey => Boolean = {
-    val files = paths.map(cache.files.under(_).asScala.toMap).foldLeft(
-      Map.empty[FileId, KnownFile])(_ ++ _)
-    key => files.get(key.file).exists(file => columns.contains(file.columns.get(key.column)))
+    val files = cache.files.under(paths.asJava)
+    key => Option(files.get(key.file)).exists(f => columns.contains(f.columns.get(key.column)))
   }
 }

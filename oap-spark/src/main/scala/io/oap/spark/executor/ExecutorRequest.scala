@@ -173,7 +173,9 @@ private[spark] final case class Unpin(paths: Seq[String], columns: PinnedColumns
     extends ExecutorRequest[Dropped]
 
 /** What an executor has dropped. */
-private[spark] final case class Dropped(chunks: Long, bytes: Long)
+private[spark] final case class Dropped(chunks: Long, bytes: Long) {
+  def +(that: Dropped): Dropped = Dropped(chunks + that.chunks, bytes + that.bytes)
+}
 
 /**
  * What came of a new capacity.
@@ -195,6 +197,12 @@ private[spark] final case class Pinned(
     refusedBytes: Long) {
   def why: Option[String] =
     if (refusedChunks == 0) None else Some("no more than half of a pool may be pinned")
+
+  def +(that: Pinned): Pinned = Pinned(
+    chunks + that.chunks,
+    bytes + that.bytes,
+    refusedChunks + that.refusedChunks,
+    refusedBytes + that.refusedBytes)
 }
 
 /** What came of comparing chunks with their checksums. */

@@ -1,5 +1,6 @@
 package io.oap.spark.sql
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path, UnsupportedFileSystemException}
 import org.apache.spark.sql.{classic, SparkSession}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -28,12 +29,14 @@ private object FilePaths {
   }
 
   /** The folders and files in which tables lie. */
-  def of(session: SparkSession, tables: Seq[ServedTable]): Seq[String] =
+  def of(session: SparkSession, tables: Seq[ServedTable]): Seq[String] = {
+    val conf = hadoopConf(session)
     withoutNested(tables.flatMap { one =>
       // What Iceberg calls a file it may read by other means than Hadoop's.
       if (one.areQualified) one.paths()
-      else one.paths().map(path => qualified(session, new Path(path)))
+      else one.paths().map(path => qualified(new Path(path), conf))
     }.distinct)
+  }
 
   /**
    * A path as the user wrote it. There may be nothing, or nothing any more.
@@ -46,8 +49,9 @@ private object FilePaths {
       throw StatusException.pathNotFound(path)
     }
     try {
-      FileChecks.isThere(path, hadoopConf(session))
-      qualified(session, new Path(path))
+      val conf = hadoopConf(session)
+      FileChecks.isThere(path, conf)
+      qualified(new Path(path), conf)
     } catch {
       case e @ (_: IllegalArgumentException | _: UnsupportedFileSystemException) =>
         throw StatusException.invalidArgument(
@@ -80,8 +84,8 @@ private object FilePaths {
     }
   }
 
-  private def qualified(session: SparkSession, path: Path): String =
-    path.getFileSystem(hadoopConf(session)).makeQualified(path).toString
+  private def qualified(path: Path, conf: Configuration): String =
+    path.getFileSystem(conf).makeQualified(path).toString
 
   private def hadoopConf(session: SparkSession) =
     session.asInstanceOf[classic.SparkSession].sessionState.newHadoopConf()

@@ -14,7 +14,7 @@ import io.oap.spark.table.{PinnedColumns, PinnedTables}
 
 /** The procedures of `oap.system` on what the pools hold already: pin, unpin and verify. */
 private object PinProcedures {
-  import SystemProcedures.{byExecutor, of, optional, why, whyNothing, Patience}
+  import SystemProcedures.{askAbout, byExecutor, of, optional, why, whyNothing, Patience}
 
   /** Far less than an executor reads in the time it has for an answer. */
   private val BytesVerifiedAtATime = 4L << 30
@@ -33,8 +33,7 @@ private object PinProcedures {
     (session, input) => {
       val which = Pinning.of("pin", session, input)
       PinnedTables.of(session.sparkContext).pin(which.scanned, which.columns)
-      val answers =
-        Cluster.of(session.sparkContext).ask(Pin(which.paths, which.inFiles), Patience)
+      val answers = askAbout(session, which.paths)(Pin(_, which.inFiles))(_ + _)
       byExecutor("pin", answers)(
         SystemColumn("chunks", LongType, "column chunks that are pinned now", of(_)(_.chunks)),
         SystemColumn("bytes", LongType, "their bytes", of(_)(_.bytes)),
@@ -53,8 +52,7 @@ private object PinProcedures {
       val which = Pinning.of("unpin", session, input)
       if (which.isByProperty) throw StatusException.pinnedByProperty(which.table)
       PinnedTables.of(session.sparkContext).unpin(which.scanned, which.columns, which.all)
-      val answers =
-        Cluster.of(session.sparkContext).ask(Unpin(which.paths, which.inFiles), Patience)
+      val answers = askAbout(session, which.paths)(Unpin(_, which.inFiles))(_ + _)
       byExecutor("unpin", answers)(
         SystemColumn("chunks", LongType, "column chunks that were pinned", of(_)(_.chunks)),
         SystemColumn("bytes", LongType, "their bytes", of(_)(_.bytes)),

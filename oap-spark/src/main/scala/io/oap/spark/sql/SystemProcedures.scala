@@ -13,7 +13,7 @@ import org.apache.spark.sql.types._
 import io.oap.common.OapConfig
 import io.oap.spark.buildside.BuildSides
 import io.oap.spark.directory.{Answer, Cluster}
-import io.oap.spark.executor.Clear
+import io.oap.spark.executor.{Clear, ExecutorRequest, PathSlices}
 
 /**
  * A procedure of `oap.system`. All of them change what the pools hold, so that they ask Spark's
@@ -66,7 +66,10 @@ private object SystemProcedures {
       }
       // All of them, also where a table is named: they cost little to build again.
       BuildSides.of(session.sparkContext).clear()
-      val answers = Cluster.of(session.sparkContext).ask(Clear(what), Patience)
+      val answers = what match {
+        case None => Cluster.of(session.sparkContext).ask(Clear(None), Patience)
+        case Some(paths) => askAbout(session, paths)(some => Clear(Some(some)))(_ + _)
+      }
       // Nothing was done then, so this comes before nothing.
       if (answers.forall(_.value.forall(_.chunks == 0))) {
         text(input, 1).foreach(FilePaths.checkHoldsData(session, _))
@@ -134,6 +137,20 @@ private object SystemProcedures {
       LocalRows.of("warm", Warming.columns, () => warmed)
     }
   )
+
+  /**
+   * Has all executors answer a request about paths: about some after the others, where there are
+   * many.
+   *
+   * @param sum of an executor's answers
+   */
+  def askAbout[A](session: SparkSession, paths: Seq[String])(
+      request: Seq[String] => ExecutorRequest[A])(sum: (A, A) => A): Seq[Answer[A]] = {
+    val requests = PathSlices.of(paths).map(request)
+    Cluster.of(session.sparkContext)
+      .askInParts(Patience, _ => requests.size)(part => requests(part.number))
+      .map(_.map(_.reduce(sum)))
+  }
 
   /** A row for each executor: its id and these columns. */
   def byExecutor[A](procedure: String, answers: Seq[Answer[A]])(

@@ -5,6 +5,7 @@ import java.util.concurrent.TimeUnit.SECONDS
 
 import io.oap.spark.CacheSuite
 import io.oap.spark.executor.LeaveFirst
+import io.oap.spark.rpc.Wire
 import io.oap.spark.table.PinnedColumns
 
 /** What is done when a query finds a table in another state than the query before. */
@@ -31,7 +32,10 @@ class FollowedTablesSuite extends CacheSuite {
     }
   }
 
-  private class Found(override val key: String, override val state: TableState, isPinned: Boolean)
+  private class Found(
+      override val key: String,
+      override val state: TableState,
+      isPinned: Boolean = false)
       extends FollowedTable {
     override def name: Option[String] = Some(key)
     override def pinned: Option[PinnedColumns] =
@@ -54,6 +58,24 @@ class FollowedTablesSuite extends CacheSuite {
     assert(
       all.done() === (Seq(Set("t-7"), Set("t-14")), Nil),
       "no file is loaded: it is not pinned")
+  }
+
+  test("a table of which many files are gone") {
+    val gone = (1 to 50000).map(i => f"s3a://bucket/${"folder/" * 12}part-$i%05d.parquet").toSet
+    val messages = new LinkedBlockingQueue[LeaveFirst]
+    val tables = new FollowedTables(messages.add(_): Unit)
+    for (state <- 1 to 2) tables.onFound(
+      spark,
+      Some(new Found("t", TableState(state, state)) {
+        override def changesSince(former: TableState) = FileChanges(gone, Set.empty)
+      }))
+    var left = Set.empty[String]
+    while (left.size < gone.size) {
+      val message = messages.poll(60, SECONDS)
+      assert(Wire.encode(message).length < (1 << 20))
+      left ++= message.paths
+    }
+    assert(left === gone)
   }
 
   test("a pinned table that moves on") {
