@@ -31,35 +31,50 @@ private[spark] final case class FileNow(
     identity: FileIdentity)
 
 /**
- * What scans would read now. The file system is asked which versions of files there are: a listing
+ * What a plan would read now. The file system is asked which versions of files there are: a listing
  * may be as old as the session, so it does not tell; tasks ask, too, before they read. Which files of
- * Iceberg's tables are read, in which version, is settled with the plan.
+ * Iceberg's tables are read, in which version, is settled with the plan. A broadcast below the plan
+ * has read its files already, perhaps in other versions than there are now.
  */
-private[buildside] final class FilesNow private (reads: Seq[Either[IcebergRows, FilesNow.Asked]]) {
+private[buildside] final class FilesNow private (sources: Seq[FilesNow.Source]) {
   import FilesNow._
 
   /** Whether the answer is always the same. */
-  def areSettled: Boolean = reads.forall(_.fold(_ => true, _.isEmpty))
+  def areSettled: Boolean = sources.forall(_.scans.forall(_.fold(_ => true, _.isEmpty)))
 
   /**
-   * Returns what each scan reads, as `IcebergRows` or as `FileNow`; none where the store is silent for
-   * long. Any thread may ask: it is the user who made this that is answered.
+   * Returns what each scan reads, as `IcebergRows` or as `FileNow`: files of broadcasts below as these
+   * have read them, all others as they are now. None where the store is silent for long.
    *
    * @throws java.util.concurrent.ExecutionException when a file cannot be asked for
    */
-  def ask(): Option[Seq[Any]] = {
-    val all = reads.flatMap(_.getOrElse(Nil)).asJava
-    val answers = threads.invokeAll(all, PatienceSeconds, TimeUnit.SECONDS).asScala.toSeq
-    if (answers.exists(_.isCancelled)) None
-    else {
-      val files = answers.map(_.get).iterator
-      Some(reads.map(_.map(_.map(_ => files.next()).sortBy(_.identity.path)).merge))
-    }
-  }
+  def ask(): Option[Seq[Any]] =
+    answers(sources.flatMap(source => source.read.fold(source.scans)(_.map(Left(_)))))
+
+  /**
+   * Returns what each scan would read if all of the plan began now, as `ask` does. Any thread may ask:
+   * it is the user who made this that is answered.
+   *
+   * @throws java.util.concurrent.ExecutionException when a file cannot be asked for
+   */
+  def askAgain(): Option[Seq[Any]] = answers(sources.flatMap(_.scans))
+
+  /** Returns all of this as what a broadcast has read. */
+  private def asRead(reads: Seq[Any]): Source = Source(sources.flatMap(_.scans), Some(reads))
+
+  private def fileCount: Int =
+    sources.iterator.flatMap(_.scans).flatMap(_.toOption).map(_.size).sum
 }
 
 private[buildside] object FilesNow {
   private type Asked = Seq[Callable[FileNow]]
+
+  /**
+   * Scans that rows come from.
+   *
+   * @param read what a broadcast has read of them; none where they are still to be read
+   */
+  private final case class Source(scans: Seq[Either[Any, Asked]], read: Option[Seq[Any]])
 
   /** With more files than that, asking for them may take longer than to build the side. */
   private val MostFiles = 64
@@ -72,16 +87,30 @@ private[buildside] object FilesNow {
   /**
    * Finds out which files some scans list.
    *
-   * @param scans those of a plan that has a shape, not in canonical form: that has no names
-   * @return none where there are many files
+   * @param sources those of a plan that has a shape, not in canonical form: that has no names
+   * @return none where there are many files, or where a broadcast does not tell what it has read
    */
-  def of(scans: Seq[SparkPlan]): Option[FilesNow] = {
-    val files = scans.map(filesOf)
-    val count = files.flatten.iterator.flatMap(_.toOption).map(_.size).sum
-    Option.when(files.forall(_.isDefined) && count <= MostFiles)(new FilesNow(files.flatten))
+  def of(sources: Seq[SparkPlan]): Option[FilesNow] = {
+    val found = sources.map {
+      case broadcast: KeptBroadcastExec =>
+        broadcast.read.map { case (files, reads) => files.asRead(reads) }
+      case scan => filesOf(scan).map(files => Source(Seq(files), None))
+    }
+    Option.when(found.forall(_.isDefined))(new FilesNow(found.flatten))
+      .filter(_.fileCount <= MostFiles)
   }
 
-  private def filesOf(plan: SparkPlan): Option[Either[IcebergRows, Asked]] = plan match {
+  private def answers(scans: Seq[Either[Any, Asked]]): Option[Seq[Any]] = {
+    val all = scans.flatMap(_.getOrElse(Nil)).asJava
+    val answers = threads.invokeAll(all, PatienceSeconds, TimeUnit.SECONDS).asScala.toSeq
+    if (answers.exists(_.isCancelled)) None
+    else {
+      val files = answers.map(_.get).iterator
+      Some(scans.map(_.map(_.map(_ => files.next()).sortBy(_.identity.path)).merge))
+    }
+  }
+
+  private def filesOf(plan: SparkPlan): Option[Either[Any, Asked]] = plan match {
     case batch: BatchScanExec => batch.scan match {
         case parquet: CachedParquetScan => Some(Right(filesOf(parquet)))
         case other => IcebergRows.of(other).map(Left(_))

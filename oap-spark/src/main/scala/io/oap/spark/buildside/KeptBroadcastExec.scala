@@ -45,10 +45,14 @@ private[spark] final case class KeptBroadcastExec(mode: BroadcastMode, child: Sp
   override def resetMetrics(): Unit = ()
 
   @transient private lazy val files: Option[FilesNow] =
-    orNone("looked for")(FilesNow.of(PlanShape.scans(child)))
+    orNone("looked for")(FilesNow.of(PlanShape.sources(child)))
 
   @transient private lazy val key: Option[BuildSideKey] =
     files.flatMap(asked => orNone("looked for")(BuildSideKey.of(mode, child, conf, asked)))
+
+  /** The files below, and in which versions they were or will be read; none where that is not known. */
+  private[buildside] def read: Option[(FilesNow, Seq[Any])] =
+    for (asked <- files; settled <- key) yield (asked, settled.reads)
 
   @transient private lazy val found: Option[BuildSide] = {
     val side = key.flatMap(BuildSides.of(sparkContext).find)
@@ -100,7 +104,7 @@ private[spark] final case class KeptBroadcastExec(mode: BroadcastMode, child: Sp
         BuildSide(broadcast, longMetric("numOutputRows").value, longMetric("dataSize").value)
       val sides = BuildSides.of(sparkContext)
       if (asked.areSettled) sides.keep(before, side)
-      else sides.keepIf(before, side)(orNone("kept")(asked.ask()).contains(before.reads))
+      else sides.keepIf(before, side)(orNone("kept")(asked.askAgain()).contains(before.reads))
     }
 
   private def orNone[A](what: String)(asked: => Option[A]): Option[A] =

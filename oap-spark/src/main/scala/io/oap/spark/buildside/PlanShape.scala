@@ -76,12 +76,16 @@ private[spark] object PlanShape {
     case _ => None
   }
 
-  /** Returns the scans of a plan that has a shape, in the order of the shape. */
-  def scans(plan: SparkPlan): Seq[SparkPlan] = plan match {
-    case stage: QueryStageExec => scans(stage.plan)
-    case reused: ReusedExchangeExec => scans(reused.child)
+  /**
+   * Returns what a plan that has a shape takes rows from, in the order of the shape: its scans, and
+   * the broadcasts that are made before it, without what is below them.
+   */
+  def sources(plan: SparkPlan): Seq[SparkPlan] = plan match {
+    case stage: QueryStageExec => sources(stage.plan)
+    case reused: ReusedExchangeExec => sources(reused.child)
+    case exchange: Exchange => Seq(exchange)
     case scan if scan.children.isEmpty => Seq(scan)
-    case other => other.children.flatMap(scans)
+    case other => other.children.flatMap(sources)
   }
 
   /**

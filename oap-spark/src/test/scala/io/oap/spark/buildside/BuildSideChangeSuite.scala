@@ -20,27 +20,53 @@ class BuildSideChangeSuite extends CacheSuite with BuildSideTables {
   private def star(dimension: String) =
     s"SELECT /*+ BROADCAST(d) */ sum(s.id), max(d.name) FROM sales s JOIN $dimension d ON s.item = d.brand"
 
-  test("a file that is overwritten in place is another file, whatever the session has listed") {
-    def write(name: String, offset: Int): Path = {
-      spark.range(offset, offset + 4L, 1, 1)
-        .selectExpr("CAST(id AS INT) AS brand", "concat('name ', id) AS name")
-        .write.parquet(path(name))
-      Using.resource(Files.list(Path.of(path(name)))) {
-        _.iterator.asScala.find(_.toString.endsWith(".parquet")).get
-      }
+  /** Writes four brands, from a number on, as the only file of a folder; returns the file. */
+  private def write(name: String, first: Int): Path = {
+    spark.range(first, first + 4L, 1, 1)
+      .selectExpr("CAST(id AS INT) AS brand", "concat('name ', id) AS name")
+      .write.parquet(path(name))
+    Using.resource(Files.list(Path.of(path(name)))) {
+      _.iterator.asScala.find(_.toString.endsWith(".parquet")).get
     }
+  }
+
+  private def overwrite(file: Path, other: Path): Unit = {
+    Files.copy(other, file, StandardCopyOption.REPLACE_EXISTING)
+    Files.deleteIfExists(file.resolveSibling(s".${file.getFileName}.crc"))
+    Files.setLastModifiedTime(file, FileTime.fromMillis(System.currentTimeMillis() + 5000)): Unit
+  }
+
+  test("a file that is overwritten in place is another file, whatever the session has listed") {
     val file = write("dimension", 10)
     val other = write("other", 30)
     spark.read.parquet(path("dimension")).createOrReplaceTempView("dimension")
     assertKept(sql(star("dimension")))
     val before = rows(sql(star("dimension")))
-    Files.copy(other, file, StandardCopyOption.REPLACE_EXISTING)
-    Files.deleteIfExists(file.resolveSibling(s".${file.getFileName}.crc"))
-    Files.setLastModifiedTime(file, FileTime.fromMillis(System.currentTimeMillis() + 5000))
+    overwrite(file, other)
     val after = alone(rows(sql(star("dimension"))))
     assert(after !== before)
     assertRows(rows(sql(star("dimension"))), after, "after the file was overwritten")
     assertKept(sql(star("dimension")))
+  }
+
+  test("a side is kept as of the files that the broadcasts below it were made of") {
+    val (file, other) = (write("below", 0), write("below_later", 2))
+    spark.read.parquet(path("below")).createOrReplaceTempView("below")
+    val query = """SELECT /*+ BROADCAST(x) */ sum(s.id), x.name FROM sales s JOIN
+      (SELECT /*+ BROADCAST(b) */ i.item, b.name FROM items i JOIN below b USING (brand)) x
+      ON s.item = x.item GROUP BY x.name"""
+    withConf("spark.sql.adaptive.enabled" -> "false") {
+      val late = sql(query)
+      exchanges(late.queryExecution.executedPlan).filter(e => exchanges(e.child).isEmpty) match {
+        case Seq(below) => below.executeBroadcast[Any]()
+        case others => fail(s"exchanges: $others")
+      }
+      overwrite(file, other)
+      late.collect()
+      sides
+      assertRows(rows(sql(query)), alone(rows(sql(query))), "after the file was overwritten")
+      assertKept(sql(query))
+    }
   }
 
   test("rows that are inserted into a dimension are seen") {
