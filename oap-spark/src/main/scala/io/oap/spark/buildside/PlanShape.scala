@@ -8,7 +8,9 @@ import org.apache.spark.sql.catalyst.expressions.{
   DynamicPruningExpression,
   Expression,
   ExprId,
+  Greatest,
   InSet,
+  Least,
   MultiCommutativeOp,
   Multiply,
   PlanExpression,
@@ -217,7 +219,8 @@ private[spark] object PlanShape {
    * Whether an expression gives the same for the same row at any time: one of Spark's own, which
    * does not ask the clock, a function of a user or another plan. And whether its canonical form
    * tells what it gives: of more than two operands of a sum or a product it does not tell in which
-   * order they are rounded or overflow.
+   * order they are rounded or overflow, of a greatest or least value not which of equal operands it
+   * is, such as 0.0 and -0.0.
    */
   private[buildside] def isSettled(expression: Expression): Boolean =
     expression.deterministic && !expression.exists {
@@ -226,6 +229,7 @@ private[spark] object PlanShape {
       case many: MultiCommutativeOp => many.opCls == classOf[Add] || many.opCls == classOf[Multiply]
       case sum: Add => sum.children.exists(_.isInstanceOf[Add])
       case product: Multiply => product.children.exists(_.isInstanceOf[Multiply])
+      case _: Greatest | _: Least => true
       case other => other.getClass.getPackageName != Expressions
     }
 }

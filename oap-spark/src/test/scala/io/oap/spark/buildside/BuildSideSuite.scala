@@ -124,15 +124,18 @@ class BuildSideSuite extends CacheSuite with BuildSideTables {
     withConf("spark.oap.buildsides.enabled" -> "false")(assertNotKept(sql(star)))
   }
 
-  test("sums and products are those of their own order") {
+  test("sums, products and extremes are those of their own order") {
     def query(value: String) = sql(s"""SELECT /*+ BROADCAST(v) */ s.id, v.value FROM sales s JOIN
       (SELECT item, $value AS value FROM ordered) v USING (item)""")
     sql("""SELECT 1 AS item, CAST(0.0000004 AS DECIMAL(38, 18)) AS x, CAST(0.5 AS DECIMAL(38, 18)) AS y,
-      CAST(1000000 AS DECIMAL(38, 18)) AS z, 1e300D AS big, -1e300D AS less, 1D AS one""")
+      CAST(1000000 AS DECIMAL(38, 18)) AS z, 1e300D AS big, -1e300D AS less, 1D AS one,
+      0D AS zero, -0D AS minus""")
       .write.saveAsTable("ordered")
     for (values <- Seq(
         Seq("x * y * z", "x * (y * z)"),
-        Seq("big + less + one", "big + (less + one)", "one + less + big")
+        Seq("big + less + one", "big + (less + one)", "one + less + big"),
+        Seq("greatest(zero, minus)", "greatest(minus, zero)"),
+        Seq("least(zero, minus)", "least(minus, zero)")
       )) {
       val expected = values.map(value => alone(rows(query(value))))
       assert(expected.distinct.size > 1)
