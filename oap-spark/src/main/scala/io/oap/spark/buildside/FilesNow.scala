@@ -112,7 +112,7 @@ private[buildside] object FilesNow {
 
   private def filesOf(plan: SparkPlan): Option[Either[Any, Asked]] = plan match {
     case batch: BatchScanExec => batch.scan match {
-        case parquet: CachedParquetScan => Some(Right(filesOf(parquet)))
+        case parquet: CachedParquetScan => filesOf(parquet).map(Right(_))
         case other => IcebergRows.of(other).map(Left(_))
       }
     case scan: FileSourceScanExec =>
@@ -121,11 +121,17 @@ private[buildside] object FilesNow {
     case _ => None
   }
 
-  private def filesOf(scan: CachedParquetScan): Asked = for {
-    folder <- scan.listed
-    values = folder.values.toSeq(scan.fileIndex.partitionSchema)
-    file <- folder.files
-  } yield asking(file.fileStatus, scan.hadoopConf, values, file.metadata)
+  private def filesOf(scan: CachedParquetScan): Option[Asked] = {
+    val listed = scan.listed
+    // First, as each file costs a look-up of its file system.
+    Option.when(listed.iterator.map(_.files.size).sum <= MostFiles) {
+      for {
+        folder <- listed
+        values = folder.values.toSeq(scan.fileIndex.partitionSchema)
+        file <- folder.files
+      } yield asking(file.fileStatus, scan.hadoopConf, values, file.metadata)
+    }
+  }
 
   private def filesOf(scan: FileSourceScanExec): Asked = {
     val files = scan.relation

@@ -1,5 +1,9 @@
 package io.oap.spark.buildside
 
+import java.net.URI
+import java.util.concurrent.atomic.AtomicLong
+
+import org.apache.hadoop.fs.RawLocalFileSystem
 import org.apache.spark.sql.catalyst.expressions.{InSet, Literal}
 import org.apache.spark.sql.catalyst.plans.physical.IdentityBroadcastMode
 import org.apache.spark.sql.execution.exchange.{BroadcastExchangeLike, ReusedExchangeExec}
@@ -193,6 +197,24 @@ class BuildSideSuite extends CacheSuite with BuildSideTables {
     assert(asked(assertRows(rows(sql(star)), expected, "again")) === ((1, 0)))
   }
 
+  test("a side of many files asks for none of them") {
+    val scheme = "fs." + CountedFileSystem.Scheme
+    for ((files, areFew) <- Seq(64 -> true, 65 -> false)) {
+      spark.range(0, files, 1, files).write.parquet(path(s"files$files"))
+      val scan = spark.read
+        .options(Map(
+          s"$scheme.impl" -> classOf[CountedFileSystem].getName,
+          s"$scheme.impl.disable.cache" -> "true"))
+        .parquet(s"${CountedFileSystem.Scheme}:${path(s"files$files")}")
+      val leaves =
+        collect(scan.queryExecution.sparkPlan) { case plan if plan.children.isEmpty => plan }
+      FilesNow.of(leaves) // files are listed now
+      val before = CountedFileSystem.made.get
+      assert(FilesNow.of(leaves).isDefined === areFew)
+      assert(CountedFileSystem.made.get - before >= files === areFew)
+    }
+  }
+
   test("what conditions name is weighed") {
     val few = new BuildSides(1L << 20)
     for (i <- 1 to 100) {
@@ -216,4 +238,20 @@ class BuildSideSuite extends CacheSuite with BuildSideTables {
     assert(sides.sides === 0 && sides.bytes === 0)
     assert(asked(rows(sql(star))) === ((0, 1)))
   }
+}
+
+/** The local file system under a scheme of its own. */
+private class CountedFileSystem extends RawLocalFileSystem {
+  CountedFileSystem.made.incrementAndGet()
+
+  override def getScheme: String = CountedFileSystem.Scheme
+
+  override def getUri: URI = URI.create(s"${CountedFileSystem.Scheme}:///")
+}
+
+private object CountedFileSystem {
+  val Scheme = "counted"
+
+  /** How many there were. */
+  val made = new AtomicLong
 }
