@@ -1,6 +1,5 @@
 package io.oap.spark.dataframe;
 
-import io.oap.cache.vector.NativeBuffer;
 import io.oap.cache.vector.VectorChunk;
 import io.oap.cache.vector.VectorEncoder;
 import io.oap.cache.vector.VectorKind;
@@ -27,18 +26,26 @@ final class ColumnCopy extends OffHeapVector {
 
   private final VectorKind kind;
   private final int capacity;
-  private NativeBuffer bytes; // of values that vary in length, which stand at offsets until sealed
+  private final CopyMemory memory;
+  private long bytes; // address of values that vary in length, which stand at offsets until sealed
+  private long room; // bytes that there is room for there
   private int rows;
   private int end;
 
   /**
    * @param capacity rows
+   * @param memory that the copy lies in; once it is closed nothing here may be called
+   * @throws OutOfMemoryError when there is none
    */
-  ColumnCopy(DataType type, VectorKind kind, int capacity) {
-    super(type, kind, capacity);
+  ColumnCopy(DataType type, VectorKind kind, int capacity, CopyMemory memory) {
+    super(type, kind, capacity, memory.allocate((long) capacity * rowBytes(kind)));
     this.kind = kind;
     this.capacity = capacity;
-    bytes = kind == VectorKind.BYTES ? new NativeBuffer(FIRST_BYTES) : null;
+    this.memory = memory;
+    if (kind == VectorKind.BYTES) {
+      bytes = memory.allocate(FIRST_BYTES);
+      room = FIRST_BYTES;
+    }
   }
 
   /** Leaves no row. */
@@ -183,15 +190,14 @@ final class ColumnCopy extends OffHeapVector {
           if (!makeRoom(at, length, mostBytes)) {
             return false;
           }
-          string.writeToMemory(null, bytes.address() + at);
+          string.writeToMemory(null, bytes + at);
         } else {
           byte[] value = binary(from, first + i);
           length = value.length;
           if (!makeRoom(at, length, mostBytes)) {
             return false;
           }
-          Platform.copyMemory(
-              value, Platform.BYTE_ARRAY_OFFSET, null, bytes.address() + at, length);
+          Platform.copyMemory(value, Platform.BYTE_ARRAY_OFFSET, null, bytes + at, length);
         }
       }
       Platform.putLong(null, values + (long) ADDRESS_BYTES * row, at);
@@ -216,11 +222,10 @@ final class ColumnCopy extends OffHeapVector {
     if (needed > mostBytes) {
       return false;
     }
-    if (needed > bytes.buffer().capacity()) {
-      long doubled = Math.min(2L * bytes.buffer().capacity(), mostBytes);
-      NativeBuffer larger = new NativeBuffer((int) Math.max(needed, doubled));
-      Platform.copyMemory(null, bytes.address(), null, larger.address(), used);
-      bytes = larger;
+    if (needed > room) {
+      long larger = Math.max(needed, Math.min(2 * room, mostBytes));
+      bytes = memory.enlarge(bytes, used, larger);
+      room = larger;
     }
     return true;
   }
@@ -230,7 +235,7 @@ final class ColumnCopy extends OffHeapVector {
     if (width == 0) {
       for (int row = 0; row < rows; row++) {
         long at = values + (long) ADDRESS_BYTES * row;
-        Platform.putLong(null, at, bytes.address() + Platform.getLong(null, at));
+        Platform.putLong(null, at, bytes + Platform.getLong(null, at));
       }
     }
   }
@@ -254,6 +259,6 @@ final class ColumnCopy extends OffHeapVector {
 
   @Override
   public void close() {
-    // Its memory goes when it is garbage.
+    // Its memory is not its own.
   }
 }

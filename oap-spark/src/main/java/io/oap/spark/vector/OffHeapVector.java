@@ -1,6 +1,5 @@
 package io.oap.spark.vector;
 
-import io.oap.cache.vector.NativeBuffer;
 import io.oap.cache.vector.VectorKind;
 import java.math.BigInteger;
 import org.apache.spark.sql.types.DataType;
@@ -9,9 +8,9 @@ import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * One flat column of a batch in memory outside the Java heap, which lives as long as this object is
- * reachable: values or, where they vary in length, their addresses and lengths; and a byte for each
- * row, not 0 where it is null. For one thread.
+ * One flat column of a batch in memory outside the Java heap, which the subclass has: values or,
+ * where they vary in length, their addresses and lengths; and a byte for each row, not 0 where it
+ * is null. For one thread.
  */
 public abstract class OffHeapVector extends FlatVector {
   protected static final int ADDRESS_BYTES = 8;
@@ -23,21 +22,20 @@ public abstract class OffHeapVector extends FlatVector {
   protected final long values;
   protected final long lengths;
   protected final long nulls;
-  private final NativeBuffer memory; // what the addresses above point into
 
   /**
    * @param type a flat Spark type
    * @param kind how its values lie in memory
    * @param capacity rows
+   * @param memory address of memory for so many rows, at a multiple of 8 bytes
    */
-  protected OffHeapVector(DataType type, VectorKind kind, int capacity) {
+  protected OffHeapVector(DataType type, VectorKind kind, int capacity, long memory) {
     super(type);
     width = kind.bytes();
     // The widest first, so that each part is aligned to its values.
     int valueBytes = capacity * (width == 0 ? ADDRESS_BYTES : width);
     int lengthBytes = width == 0 ? capacity * LENGTH_BYTES : 0;
-    memory = new NativeBuffer(valueBytes + lengthBytes + capacity);
-    values = memory.address();
+    values = memory;
     lengths = values + valueBytes;
     nulls = lengths + lengthBytes;
   }

@@ -1,5 +1,6 @@
 package io.oap.spark.vector;
 
+import io.oap.cache.vector.NativeBuffer;
 import io.oap.cache.vector.VectorChunk;
 import io.oap.cache.vector.VectorKind;
 import org.apache.spark.sql.types.DataType;
@@ -10,6 +11,7 @@ import org.apache.spark.sql.types.DataType;
  * thread; a thread that outlives the task may read on, and gets values that mean nothing.
  */
 public final class ScanVector extends OffHeapVector {
+  private final NativeBuffer memory; // which is there as long as it is reachable
   private VectorChunk chunk; // that the addresses of values were taken from; null: there are none
 
   /**
@@ -18,7 +20,12 @@ public final class ScanVector extends OffHeapVector {
    * @param capacity rows
    */
   public ScanVector(DataType type, VectorKind kind, int capacity) {
-    super(type, kind, capacity);
+    this(type, kind, capacity, new NativeBuffer(capacity * rowBytes(kind)));
+  }
+
+  private ScanVector(DataType type, VectorKind kind, int capacity, NativeBuffer memory) {
+    super(type, kind, capacity, memory.address());
+    this.memory = memory;
   }
 
   /** Empties the vector for the next batch. */

@@ -3,12 +3,14 @@ package io.oap.spark.dataframe
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
+import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.columnar.CachedBatch
 import org.apache.spark.sql.types.DataType
 import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 
+import io.oap.cache.pool.NativeLibrary
 import io.oap.cache.vector.VectorChunk
 import io.oap.spark.vector.{OffHeapVector, VectorType}
 
@@ -27,15 +29,15 @@ private[dataframe] final case class BatchShape(
 /** Makes batches of what a plan gives. */
 private[dataframe] trait BatchFill[T] extends Serializable {
 
-  /** The batches of one partition. */
-  def batches(input: Iterator[T]): Iterator[CachedBatch]
+  /** The batches of one partition, which are made until the task ends. */
+  def batches(input: Iterator[T], task: TaskContext): Iterator[CachedBatch]
 }
 
 /** Makes batches of rows, which are packed first. */
 private[dataframe] final class RowsFill(shape: BatchShape) extends BatchFill[InternalRow] {
   import shape._
 
-  override def batches(rows: Iterator[InternalRow]): Iterator[CachedBatch] =
+  override def batches(rows: Iterator[InternalRow], task: TaskContext): Iterator[CachedBatch] =
     new Iterator[CachedBatch] {
       private lazy val unsafe = UnsafeProjection.create(types)
       private lazy val encoding = new BatchEncoding(shape)
@@ -71,19 +73,22 @@ private[dataframe] final class RowsFill(shape: BatchShape) extends BatchFill[Int
 private[dataframe] final class ColumnsFill(shape: BatchShape) extends BatchFill[ColumnarBatch] {
   import shape._
 
-  override def batches(input: Iterator[ColumnarBatch]): Iterator[CachedBatch] =
-    copies() match {
-      case Some(made) => new Copied(input, made)
-      case None =>
-        new RowsFill(shape).batches(input.flatMap(_.rowIterator().asScala))
+  override def batches(
+      input: Iterator[ColumnarBatch],
+      task: TaskContext): Iterator[CachedBatch] = {
+    val memory = new CopyMemory
+    try {
+      NativeLibrary.ensureLoaded()
+      val copies = types.map(t => new ColumnCopy(t, VectorType.of(t).get.kind, capacity, memory))
+      val copied = new Copied(input, copies, memory)
+      task.addTaskCompletionListener[Unit](_ => copied.close())
+      copied
+    } catch {
+      case NonFatal(_) | _: LinkageError | _: OutOfMemoryError =>
+        memory.close()
+        new RowsFill(shape).batches(input.flatMap(_.rowIterator().asScala), task)
     }
-
-  /** Memory for the columns of a batch; none where there is no such memory. */
-  private def copies(): Option[Array[ColumnCopy]] =
-    try Some(types.map(t => new ColumnCopy(t, VectorType.of(t).get.kind, capacity)))
-    catch {
-      case NonFatal(_) | _: LinkageError | _: OutOfMemoryError => None
-    }
+  }
 
   /** Rows of a batch. */
   private lazy val capacity: Int = {
@@ -92,15 +97,37 @@ private[dataframe] final class ColumnsFill(shape: BatchShape) extends BatchFill[
     math.min(math.max(zones, 1) * VectorChunk.ZONE_ROWS, mostRows)
   }
 
-  private final class Copied(input: Iterator[ColumnarBatch], copies: Array[ColumnCopy])
-      extends Iterator[CachedBatch] {
+  private final class Copied(
+      input: Iterator[ColumnarBatch],
+      copies: Array[ColumnCopy],
+      memory: CopyMemory)
+      extends Iterator[CachedBatch]
+      with AutoCloseable {
     private lazy val unsafe = UnsafeProjection.create(types)
     private lazy val encoding = new BatchEncoding(shape)
     private lazy val copied = new ColumnarBatch(copies.toArray[ColumnVector])
     private var current: ColumnarBatch = _
     private var row = 0 // the first of the current batch that was not taken
+    private var isClosed = false
 
     override def hasNext: Boolean = {
+      val isMore = hasMore
+      if (!isMore) close()
+      isMore
+    }
+
+    /** Gives the memory of the copies back. A thread that outlives the task may want it still. */
+    override def close(): Unit = synchronized {
+      isClosed = true
+      memory.close()
+    }
+
+    private def withCopies[A](body: => A): A = synchronized {
+      if (isClosed) throw new IllegalStateException("the task has ended that caches these rows")
+      body
+    }
+
+    private def hasMore: Boolean = {
       while ((current == null || row == current.numRows) && input.hasNext) {
         current = input.next()
         row = 0
@@ -109,18 +136,18 @@ private[dataframe] final class ColumnsFill(shape: BatchShape) extends BatchFill[
     }
 
     override def next(): CachedBatch = {
-      if (!hasNext) throw new NoSuchElementException
+      if (!hasMore) throw new NoSuchElementException
       copies.foreach(_.clear())
       var filled = 0
       var isFull = false
-      while (!isFull && hasNext) {
-        val taken = take(math.min(capacity - filled, current.numRows - row), filled)
+      while (!isFull && hasMore) {
+        val taken = withCopies(take(math.min(capacity - filled, current.numRows - row), filled))
         filled += taken
         row += taken
         isFull = taken == 0 || filled == capacity
       }
       if (filled == 0) longRow()
-      else {
+      else withCopies {
         copies.foreach(_.seal())
         copied.setNumRows(filled)
         encoding.batch(filled, copies.toSeq, packed(copied.rowIterator().asScala))

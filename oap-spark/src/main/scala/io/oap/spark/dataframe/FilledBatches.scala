@@ -17,7 +17,7 @@ private[dataframe] final class FilledBatches[T: ClassTag](input: RDD[T], fill: B
   override protected def getPartitions: Array[Partition] = firstParent[T].partitions
 
   override def compute(split: Partition, context: TaskContext): Iterator[CachedBatch] =
-    new TaskBlock(fill.batches(firstParent[T].iterator(split, context)), context)
+    new TaskBlock(fill.batches(firstParent[T].iterator(split, context), context), context)
 }
 
 /** The batches that Spark's own serializer makes, perhaps of rows that were cached as ours. */

@@ -1,7 +1,16 @@
 package io.oap.spark.dataframe
 
+import java.lang.management.{BufferPoolMXBean, ManagementFactory}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.{SparkContext, TaskContext}
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.columnar.CachedBatch
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
+import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector
+import org.apache.spark.sql.types.LongType
+import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 
 /** DataFrames of plans that give columns, which become vector chunks without rows in between. */
 class ColumnarFramesSuite extends FramesInPool {
@@ -86,6 +95,19 @@ class ColumnarFramesSuite extends FramesInPool {
     }
   }
 
+  test("partitions_ofFewRows_leaveNoMemoryOutsideTheHeap") {
+    val direct = ManagementFactory.getPlatformMXBeans(classOf[BufferPoolMXBean]).asScala
+      .find(_.getName == "direct").get
+    val before = direct.getMemoryUsed
+    HandMadeBatches.fill(spark.sparkContext, partitions = 20)
+    assert(direct.getMemoryUsed - before < (20L << 20))
+  }
+
+  test("batches_wantedAfterTheirTask_areRefused") {
+    HandMadeBatches.leave(spark.sparkContext)
+    intercept[IllegalStateException](HandMadeBatches.left.next())
+  }
+
   test("tasks_thatFail_leaveNothingInThePool") {
     spark.range(0, 300000, 1, 1).selectExpr("id", "id * 7 seven").write.parquet(path("numbers"))
     val fails = Seq("id", "if(id = 299999, raise_error('at the end'), id) k")
@@ -98,4 +120,35 @@ class ColumnarFramesSuite extends FramesInPool {
       frame.unpersist(blocking = true)
     }
   }
+}
+
+/** Batches of what no plan has made, with a few rows and many columns. */
+private object HandMadeBatches {
+  private val Rows = 10
+  private val Columns = 20
+
+  private def input(): ColumnarBatch = {
+    val columns = Array.fill[ColumnVector](Columns) {
+      val values = new OnHeapColumnVector(Rows, LongType)
+      values.putLongs(0, Rows, 7)
+      values
+    }
+    new ColumnarBatch(columns, Rows)
+  }
+
+  private def filling = new ColumnsFill(
+    BatchShape(Array.fill(Columns)(LongType), entersPool = false, mostRows = PackedRows.MOST_ROWS))
+
+  def fill(context: SparkContext, partitions: Int): Unit = {
+    val inputs = context.parallelize(0 until partitions, partitions).map(_ => input())
+    new FilledBatches(inputs, filling).foreach(_ => ())
+  }
+
+  /** What a task has left behind. */
+  @volatile var left: Iterator[CachedBatch] = _
+
+  def leave(context: SparkContext): Unit =
+    context.parallelize(Seq(0), 1).foreach { _ =>
+      left = filling.batches(Iterator.fill(2)(input()), TaskContext.get())
+    }
 }
