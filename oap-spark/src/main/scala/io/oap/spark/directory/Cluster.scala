@@ -121,9 +121,8 @@ private[spark] final class Cluster private (
     SparkInternals.runningTasks(context).asScala.view.mapValues(_.intValue).toMap
 
   private def leavingExecutors(context: SparkContext): Option[LeavingExecutors] = {
-    val handOver =
-      OapConfig.CACHE_HAND_OVER.get(context.getConf.getOption(_).orNull).longValue.millis
-    Option.when(handOver > Duration.Zero && SparkInternals.mayDecommission(context.getConf))(
+    val handOver = OapConfig.CACHE_HAND_OVER.get(conf.getOption(_).orNull).longValue.millis
+    Option.when(handOver > Duration.Zero && SparkInternals.mayDecommission(conf))(
       new LeavingExecutors(
         directory,
         handOvers,
@@ -133,7 +132,6 @@ private[spark] final class Cluster private (
   }
 
   private def earnedExecutors(context: SparkContext): Option[EarnedExecutors] = {
-    val conf = context.getConf
     val weak = new WeakReference(context) // as in begin
     val time = OapConfig.CACHE_KEEP_EXECUTORS.get(conf.getOption(_).orNull).longValue.millis
     Option.when(time > Duration.Zero && SparkInternals.isAllocatedDynamically(conf))(
