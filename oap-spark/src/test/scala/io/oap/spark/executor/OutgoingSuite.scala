@@ -59,9 +59,9 @@ class OutgoingSuite extends CacheSuite {
     val others = (2 to 10).map(_.toString)
     outgoing.deal(1, "still", fiveParts(chunks, 9))
     others.foreach(outgoing.deal(1, _, fiveParts(chunks, 1)))
-    val given = receiversOf(outgoing, 1, _ != "still")
-    assert(given.count(_ == "still") === 1)
-    assert(others.forall(one => given.count(_ == one) == 5))
+    val got = receiversOf(outgoing, 1, _ != "still")
+    assert(got.count(_ == "still") === 1)
+    assert(others.forall(one => got.count(_ == one) == 5))
     assert(outgoing.receivers === Set("still"))
     // It has answered after all.
     outgoing.taken(1, "still")
@@ -73,8 +73,8 @@ class OutgoingSuite extends CacheSuite {
     for (receiver <- Seq("2", "still")) outgoing.deal(1, receiver, fiveParts(chunks, 1))
     outgoing.taken(1, outgoing.next(1).get.to)
     outgoing.taken(1, outgoing.next(1).get.to)
-    val given = receiversOf(outgoing, 1, _ != "still")
-    assert(given === Seq("still", "2", "2", "2", "2", "still", "still", "still"))
+    val got = receiversOf(outgoing, 1, _ != "still")
+    assert(got === Seq("still", "2", "2", "2", "2", "still", "still", "still"))
   }
 
   test("a receiver that has taken a part gets several at a time") {
