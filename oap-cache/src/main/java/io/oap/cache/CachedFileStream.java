@@ -74,8 +74,7 @@ public final class CachedFileStream implements FileStream {
     if (!isLookedUp) {
       isLookedUp = true;
       long length = identity.length();
-      TailStream end =
-          new TailStream(file, length, TailStream.bytesFor(length), this::countBeyond);
+      TailStream end = new TailStream(file, length, TailStream.bytesFor(length), this::countBeyond);
       try {
         long mostBytes = cache.footers().mostBytesOfOne();
         FileLayout found = cache.footers().footer(id, () -> layouts.read(end, identity, mostBytes));
@@ -97,8 +96,8 @@ public final class CachedFileStream implements FileStream {
   }
 
   /**
-   * Counts bytes that were read beyond those that callers ask for. Until the layout is known that is
-   * its reader, who counts for nobody.
+   * Counts bytes that were read beyond those that callers ask for. Until the layout is known that
+   * is its reader, who counts for nobody.
    */
   private void countBeyond(long bytes) {
     if (parts != null) {

@@ -33,7 +33,8 @@ class WarmedChunksTest {
   }
 
   private CachedFileStream open(ReadContext context) {
-    return new CachedFileStream(source, (file, identity, mostBytes) -> source.layout(), cache, context);
+    return new CachedFileStream(
+        source, (file, identity, mostBytes) -> source.layout(), cache, context);
   }
 
   /** Reads the last byte of each chunk: a small part, and none that is a structure as a rule. */

@@ -33,6 +33,7 @@ import org.apache.hadoop.hive.ql.exec.vector.VectorizedRowBatch;
 import org.apache.hadoop.hive.ql.io.sarg.PredicateLeaf;
 import org.apache.hadoop.hive.ql.io.sarg.SearchArgumentFactory;
 import org.apache.orc.CompressionKind;
+import org.apache.orc.OrcConf;
 import org.apache.orc.OrcFile;
 import org.apache.orc.Reader;
 import org.apache.orc.RecordReader;
@@ -71,16 +72,12 @@ class OrcLayoutTest {
 
   /** Stripes of some ten thousand rows; the id ascends. */
   private void write(CompressionKind codec, int rows) throws IOException {
-    write(codec, rows, 100_000);
-  }
-
-  private void write(CompressionKind codec, int rows, long stripeBytes) throws IOException {
     OrcFile.WriterOptions options =
         OrcFile.writerOptions(conf)
             .setSchema(SCHEMA)
             .compress(codec)
             .bufferSize(16 << 10)
-            .stripeSize(stripeBytes)
+            .stripeSize(100_000)
             .rowIndexStride(1000)
             .bloomFilterColumns("city")
             .overwrite(true);
@@ -248,7 +245,8 @@ class OrcLayoutTest {
     cache =
         ColumnCache.open(
             Map.of("spark.oap.pool.size", "16m", "spark.oap.cache.footerSize", "1m")::get);
-    write(CompressionKind.NONE, 250_000, 1000);
+    OrcConf.STRIPE_ROW_COUNT.setLong(conf, 1000);
+    write(CompressionKind.NONE, 250_000);
     try (Reader reader = OrcFile.createReader(path(), OrcFile.readerOptions(conf))) {
       assertTrue(reader.getStripes().size() > 200);
     }
