@@ -7,6 +7,7 @@ import scala.collection.mutable
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
+import org.scalatest.concurrent.Eventually.{eventually, interval, timeout}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.oap.spark.executor._
@@ -43,7 +44,7 @@ final class HandOversSuite extends AnyFunSuite {
     val withdrawn = new ConcurrentLinkedQueue[HandedPart]
     private val takes = new AtomicInteger
     private val waiting = mutable.HashMap.empty[Long, Seq[HandedPart]]
-    private val ended = mutable.HashMap.empty[Long, CountDownLatch]
+    private val underWay = mutable.HashMap.empty[Long, Int].withDefaultValue(0)
 
     override def apply[A](
         executor: String,
@@ -76,26 +77,28 @@ final class HandOversSuite extends AnyFunSuite {
         number: Long,
         last: Option[HandedPart],
         refusing: Option[String]): Option[HandedPart] = synchronized {
-      last.foreach(withdrawn.add)
+      last.foreach(withdraw(number, _))
       waiting(number) = waiting(number).filterNot(part => refusing.contains(part.to))
       val first = waiting(number).headOption
       waiting(number) = waiting(number).drop(1)
-      if (first.isEmpty) endOf(number).countDown()
+      underWay(number) += first.size
       first
     }
 
+    private def withdraw(number: Long, part: HandedPart): Unit = {
+      withdrawn.add(part)
+      underWay(number) -= 1
+    }
+
     private def end(number: Long, last: HandedPart): Unit = synchronized {
-      withdrawn.add(last)
+      withdraw(number, last)
       waiting(number) = Nil
-      endOf(number).countDown()
     }
 
-    private def endOf(number: Long): CountDownLatch = synchronized {
-      ended.getOrElseUpdate(number, new CountDownLatch(4))
+    /** Waits until nothing of a hand-over waits or is under way any more. */
+    def awaitEnd(number: Long): Unit = eventually(timeout(1.minute), interval(10.millis)) {
+      synchronized(assert(waiting.get(number).contains(Nil) && underWay(number) === 0))
     }
-
-    /** Waits until all threads have ended that pass parts of a hand-over. */
-    def awaitEnd(number: Long): Unit = await(endOf(number))
 
     def checkNothingStaysOffered(): Unit =
       assert(withdrawn.asScala.toSet === taken.asScala.toSet)
@@ -201,7 +204,7 @@ final class HandOversSuite extends AnyFunSuite {
     val taken = new AtomicInteger
     val begun = new CountDownLatch(1)
     val mayTake = new CountDownLatch(1)
-    val ended = new CountDownLatch(4 * holders)
+    val ended = new CountDownLatch(holders * partsOfEach)
 
     override def apply[A](
         executor: String,
@@ -220,12 +223,12 @@ final class HandOversSuite extends AnyFunSuite {
         // As copying does: others come meanwhile.
         Thread.sleep(5)
         taken.incrementAndGet()
+        ended.countDown()
         5L
       case NextPart(_, _, refusing) =>
         val part = waiting.compute(
           executor,
           (_, given) => if (refusing.isDefined) partsOfEach + 1 else given + 1)
-        if (part > partsOfEach) ended.countDown()
         Option.when(part <= partsOfEach)(
           HandedPart(receiver, new BlockTransfer.Offer("host1", 1, executor, s"block$part")))
       case other => fail(s"$other")
