@@ -265,6 +265,9 @@ public final class ColumnCache implements AutoCloseable {
 
   /** The files out of these of which the pool holds chunks; all, where it cannot list them. */
   private Set<FileId> heldOf(Set<FileId> files) {
+    if (files.isEmpty()) {
+      return files; // most often, and a list of all chunks costs much
+    }
     try {
       return Sets.intersection(files, heldFiles()).immutableCopy();
     } catch (RuntimeException | OutOfMemoryError e) {

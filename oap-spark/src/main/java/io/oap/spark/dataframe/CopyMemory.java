@@ -2,15 +2,17 @@ package io.oap.spark.dataframe;
 
 import java.util.HashSet;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.apache.spark.unsafe.Platform;
 
 /**
  * Memory outside the heap that is given back at once when this is closed: what waits for the
  * garbage collector adds up over many tasks, as it is no burden to the heap. Nothing is written to
- * it at first, so pages that no value comes to cost nothing. For one thread at a time.
+ * it at first, so pages that no value comes to cost nothing. For one thread, but any may close it.
  */
 final class CopyMemory implements AutoCloseable {
   private final Set<Long> addresses = new HashSet<>();
+  private boolean isClosed;
 
   /**
    * Returns the address of some memory, a multiple of 8 bytes. What is in it is unspecified.
@@ -38,9 +40,22 @@ final class CopyMemory implements AutoCloseable {
     return larger;
   }
 
-  /** Gives all of it back. */
+  /**
+   * Does something with the memory, which is not given back meanwhile.
+   *
+   * @throws IllegalStateException when it has been given back: a thread may outlive its task
+   */
+  synchronized <A> A use(Supplier<A> body) {
+    if (isClosed) {
+      throw new IllegalStateException("the task has ended that caches these rows");
+    }
+    return body.get();
+  }
+
+  /** Gives all of it back. Closing again does nothing. */
   @Override
-  public void close() {
+  public synchronized void close() {
+    isClosed = true;
     addresses.forEach(Platform::freeMemory);
     addresses.clear();
   }

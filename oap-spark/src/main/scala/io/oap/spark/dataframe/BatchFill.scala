@@ -77,12 +77,12 @@ private[dataframe] final class ColumnsFill(shape: BatchShape) extends BatchFill[
       input: Iterator[ColumnarBatch],
       task: TaskContext): Iterator[CachedBatch] = {
     val memory = new CopyMemory
+    // Of the memory alone: a task may fill many partitions, and keeps its listeners until it ends.
+    task.addTaskCompletionListener[Unit](_ => memory.close())
     try {
       NativeLibrary.ensureLoaded()
       val copies = types.map(t => new ColumnCopy(t, VectorType.of(t).get.kind, capacity, memory))
-      val copied = new Copied(input, copies, memory)
-      task.addTaskCompletionListener[Unit](_ => copied.close())
-      copied
+      new Copied(input, copies, memory)
     } catch {
       case NonFatal(_) | _: LinkageError | _: OutOfMemoryError =>
         memory.close()
@@ -101,30 +101,17 @@ private[dataframe] final class ColumnsFill(shape: BatchShape) extends BatchFill[
       input: Iterator[ColumnarBatch],
       copies: Array[ColumnCopy],
       memory: CopyMemory)
-      extends Iterator[CachedBatch]
-      with AutoCloseable {
+      extends Iterator[CachedBatch] {
     private lazy val unsafe = UnsafeProjection.create(types)
     private lazy val encoding = new BatchEncoding(shape)
     private lazy val copied = new ColumnarBatch(copies.toArray[ColumnVector])
     private var current: ColumnarBatch = _
     private var row = 0 // the first of the current batch that was not taken
-    private var isClosed = false
 
     override def hasNext: Boolean = {
       val isMore = hasMore
-      if (!isMore) close()
+      if (!isMore) memory.close()
       isMore
-    }
-
-    /** Gives the memory of the copies back. A thread that outlives the task may want it still. */
-    override def close(): Unit = synchronized {
-      isClosed = true
-      memory.close()
-    }
-
-    private def withCopies[A](body: => A): A = synchronized {
-      if (isClosed) throw new IllegalStateException("the task has ended that caches these rows")
-      body
     }
 
     private def hasMore: Boolean = {
@@ -141,13 +128,14 @@ private[dataframe] final class ColumnsFill(shape: BatchShape) extends BatchFill[
       var filled = 0
       var isFull = false
       while (!isFull && hasMore) {
-        val taken = withCopies(take(math.min(capacity - filled, current.numRows - row), filled))
+        val most = math.min(capacity - filled, current.numRows - row)
+        val taken = memory.use(() => take(most, filled))
         filled += taken
         row += taken
         isFull = taken == 0 || filled == capacity
       }
       if (filled == 0) longRow()
-      else withCopies {
+      else memory.use { () =>
         copies.foreach(_.seal())
         copied.setNumRows(filled)
         encoding.batch(filled, copies.toSeq, packed(copied.rowIterator().asScala))

@@ -85,29 +85,48 @@ private[spark] final class TaskBlock[T](
     context: TaskContext,
     isKept: Boolean = true)
     extends Iterator[T] {
-  // What is garbage closes itself, and may be large.
-  private val made = ArrayBuffer.empty[WeakReference[AutoCloseable]]
-
-  context.addTaskCompletionListener[Unit](_ => closeUnkept())
+  private val made = TaskBlock.closedBy(context)
 
   override def hasNext: Boolean = {
     val hasMore = elements.hasNext
-    if (!hasMore && isKept) synchronized(made.clear())
+    if (!hasMore && isKept) made.keep()
     hasMore
   }
 
   override def next(): T = {
     val element = elements.next()
     element match {
-      case owner: AutoCloseable => synchronized(made += new WeakReference(owner)): Unit
+      case owner: AutoCloseable => made.add(owner)
       case _ =>
     }
     element
   }
+}
 
-  private def closeUnkept(): Unit = synchronized {
-    made.foreach(one => Option(one.get).foreach(_.close()))
-    made.clear()
+private object TaskBlock {
+
+  /** Elements that nobody has yet, to be closed when the task ends, which holds nothing else by that. */
+  private def closedBy(context: TaskContext): Made = {
+    val made = new Made
+    context.addTaskCompletionListener[Unit](_ => made.close())
+    made
+  }
+
+  private final class Made extends AutoCloseable {
+    // What is garbage closes itself, and may be large.
+    private val elements = ArrayBuffer.empty[WeakReference[AutoCloseable]]
+
+    def add(element: AutoCloseable): Unit = synchronized {
+      elements += new WeakReference(element)
+    }
+
+    /** Somebody has them all. */
+    def keep(): Unit = synchronized(elements.clear())
+
+    override def close(): Unit = synchronized {
+      elements.foreach(one => Option(one.get).foreach(_.close()))
+      elements.clear()
+    }
   }
 }
 

@@ -163,7 +163,7 @@ private[spark] final class Cluster private (
       capacities.remove(report.executor).foreach(bytes => tell(report.executor, Resize(bytes)))
     }
     report.figures.foreach { figures =>
-      status.accept(figures).foreach(logged.add)
+      logged.add(status.accept(figures))
       earned.foreach(_.reported(report.executor, figures.report.figures))
     }
     val reply = ReportReply(report.residency.map(directory.accept), status.pauseMillis)

@@ -8,8 +8,11 @@ import scala.collection.mutable.ArrayBuffer
  */
 private[spark] object PathSlices {
 
-  /** Characters of one slice, unless it is a single path. */
-  val MostChars: Int = 1 << 18
+  /**
+   * Characters of one slice, unless it is a single path. For each slice an executor lists its chunks,
+   * so there are not to be many.
+   */
+  val MostChars: Int = 1 << 20
 
   /** Slices paths in their order. Without any there is one slice, an empty one. */
   def of(paths: Iterable[String]): IndexedSeq[Seq[String]] = {

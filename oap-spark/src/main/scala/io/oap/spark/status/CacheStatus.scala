@@ -34,16 +34,16 @@ private[spark] final class CacheStatus(isReplayed: Boolean) extends SnapshotList
   /**
    * Takes the figures of an executor of this application, unless it has told newer ones meanwhile.
    *
-   * @return the event of it, for the event log; nothing where they are older
+   * @return the event of it, for the event log: also of older ones, as those that an executor was
+   *     asked for are not logged
    */
-  def accept(told: ToldFigures): Option[ExecutorSampled] = model.synchronized {
-    val before = numbers.getOrDefault(told.report.executor, 0L)
-    Option.when(told.number > before) {
+  def accept(told: ToldFigures): ExecutorSampled = model.synchronized {
+    val sampled = new ExecutorSampled(System.currentTimeMillis(), told.report)
+    if (told.number > numbers.getOrDefault(told.report.executor, 0L)) {
       numbers.put(told.report.executor, told.number)
-      val sampled = new ExecutorSampled(System.currentTimeMillis(), told.report)
       model.executorSampled(sampled.atMillis, told.report)
-      sampled
     }
+    sampled
   }
 
   /**

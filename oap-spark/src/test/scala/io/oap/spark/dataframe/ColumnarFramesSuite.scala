@@ -1,7 +1,10 @@
 package io.oap.spark.dataframe
 
 import java.lang.management.{BufferPoolMXBean, ManagementFactory}
+import java.lang.ref.WeakReference
+import java.util.concurrent.ConcurrentLinkedQueue
 
+import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.{SparkContext, TaskContext}
@@ -11,6 +14,7 @@ import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector
 import org.apache.spark.sql.types.LongType
 import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
+import org.scalatest.concurrent.Eventually.{eventually, timeout}
 
 /** DataFrames of plans that give columns, which become vector chunks without rows in between. */
 class ColumnarFramesSuite extends FramesInPool {
@@ -103,6 +107,11 @@ class ColumnarFramesSuite extends FramesInPool {
     assert(direct.getMemoryUsed - before < (20L << 20))
   }
 
+  test("partitions_thatATaskHasFilled_areHeldByItNoMore") {
+    for (rows <- Seq(false, true))
+      HandMadeBatches.fillInOneTask(spark.sparkContext, partitions = 20, rows)
+  }
+
   test("batches_wantedAfterTheirTask_areRefused") {
     HandMadeBatches.leave(spark.sparkContext)
     intercept[IllegalStateException](HandMadeBatches.left.next())
@@ -136,12 +145,42 @@ private object HandMadeBatches {
     new ColumnarBatch(columns, Rows)
   }
 
-  private def filling = new ColumnsFill(
-    BatchShape(Array.fill(Columns)(LongType), entersPool = false, mostRows = PackedRows.MOST_ROWS))
+  private def shape =
+    BatchShape(Array.fill(Columns)(LongType), entersPool = false, mostRows = PackedRows.MOST_ROWS)
+
+  private def filling = new ColumnsFill(shape)
 
   def fill(context: SparkContext, partitions: Int): Unit = {
     val inputs = context.parallelize(0 until partitions, partitions).map(_ => input())
     new FilledBatches(inputs, filling).foreach(_ => ())
+  }
+
+  private val inputs = new ConcurrentLinkedQueue[WeakReference[ColumnarBatch]]
+
+  private def watched(): ColumnarBatch = {
+    val batch = input()
+    inputs.add(new WeakReference(batch))
+    batch
+  }
+
+  /** Has one task fill some partitions. The last one may still have its input at the end. */
+  def fillInOneTask(context: SparkContext, partitions: Int, asRows: Boolean): Unit = {
+    inputs.clear()
+    val numbers = context.parallelize(0 until partitions, partitions)
+    val filled =
+      if (asRows)
+        new FilledBatches(
+          numbers.mapPartitions(_.flatMap(_ => watched().rowIterator().asScala)),
+          new RowsFill(shape))
+      else new FilledBatches(numbers.map(_ => watched()), filling)
+    filled.coalesce(1).foreachPartition { batches =>
+      batches.foreach(_ => ())
+      eventually(timeout(20.seconds)) {
+        System.gc()
+        assert(inputs.asScala.count(_.get != null) <= 1)
+      }
+    }
+    assert(inputs.size == partitions)
   }
 
   /** What a task has left behind. */

@@ -72,7 +72,7 @@ class FollowedTablesSuite extends CacheSuite {
     var left = Set.empty[String]
     while (left.size < gone.size) {
       val message = messages.poll(60, SECONDS)
-      assert(Wire.encode(message).length < (1 << 20))
+      assert(Wire.encode(message).length < (2 << 20))
       left ++= message.paths
     }
     assert(left === gone)
