@@ -105,7 +105,8 @@ abstract class FileScanSuite extends CacheSuite {
    * corrupt files are to be ignored. The pool holds what its first rows need; when anything else is
    * about to be read, another file has come in its place.
    *
-   * @param options of the writer, by which 20,000 rows are in several row groups
+   * @param options of the writer, by which 60,000 rows are in several row groups; their file is larger
+   *     than those that are read whole
    */
   protected def assertNotCutShort(
       format: String,
@@ -115,7 +116,7 @@ abstract class FileScanSuite extends CacheSuite {
       Files.createDirectories(folder.resolve(s"replaced-$format")).resolve(s"a.$format")
     def written(from: Long): Path = {
       val made = folder.resolve(s"made-$format-$from")
-      spark.range(from, from + 20000, 1, 1).selectExpr("id", "sha2(string(id), 256) AS s")
+      spark.range(from, from + 60000, 1, 1).selectExpr("id", "sha2(string(id), 256) AS s")
         .write.options(options).format(format).save(made.toString)
       made.toFile.listFiles.find(_.getName.endsWith(s".$format")).get.toPath
     }
