@@ -79,6 +79,7 @@ final class StarRun(
     Outcome.difference(expected, ran.outcome) match {
       case None => tally.run(query, expected, ran, run)
       case Some(what) =>
+        worker.requireRunning()
         unsafeSetting(worker, query, ran.outcome) match {
           case Some(setting) =>
             tally.judge(setting)

@@ -19,6 +19,14 @@ final class Worker(session: SparkSession) extends AdaptiveSparkPlanHelper {
   /** What it does now and since when, to find what hangs. */
   @volatile var now: (String, Instant) = ("nothing", Instant.now())
 
+  /**
+   * Asks before a failure is told of.
+   *
+   * @throws InterruptedException where the application ends, as by an interrupt: then it says nothing
+   */
+  def requireRunning(): Unit =
+    if (session.sparkContext.isStopped) throw new InterruptedException("the application ends")
+
   def execute(statements: Seq[String]): Unit = statements.foreach { statement =>
     now = (statement, Instant.now())
     session.sql(statement).collect()

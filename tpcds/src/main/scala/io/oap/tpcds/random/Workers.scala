@@ -45,7 +45,9 @@ final class Workers(spark: SparkSession, tally: Tally, say: String => Unit) exte
   def protect(seed: Long, worker: Worker)(body: => Unit): Unit =
     try body
     catch {
-      case NonFatal(e) => tally.fail(Failed(seed, "statement", worker.now._1, e.toString))
+      case NonFatal(e) =>
+        worker.requireRunning()
+        tally.fail(Failed(seed, "statement", worker.now._1, e.toString))
     }
 
   private def tell(): Unit = {
