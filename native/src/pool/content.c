@@ -20,8 +20,7 @@ bool oap_content_is_readable(const oap_shard *shard, const oap_slot *slot) {
   bool is_readable = true;
   for (uint32_t i = 0; is_readable && i < oap_slot_pieces(slot); i++) {
     oap_piece piece = oap_slot_piece(slot, i);
-    const oap_range *stripe = oap_stripe_at(shard, piece.position);
-    bool is_in_file = shard->arenas[stripe - shard->stripes].file >= 0;
+    bool is_in_file = oap_stripe_arena(shard, piece.position)->file >= 0;
     is_readable = !is_in_file ||
                   oap_memory_is_readable(oap_shard_address(shard, piece.position), piece.bytes);
   }

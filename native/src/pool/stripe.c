@@ -12,6 +12,10 @@ const oap_range *oap_stripe_at(const oap_shard *shard, uint64_t position) {
   return stripe;
 }
 
+const oap_arena *oap_stripe_arena(const oap_shard *shard, uint64_t position) {
+  return &shard->arenas[oap_stripe_at(shard, position) - shard->stripes];
+}
+
 uint64_t oap_stripe_limit(const oap_shard *shard, uint64_t position) {
   return oap_stripe_at(shard, position)->position + shard->part;
 }
@@ -26,8 +30,7 @@ void oap_stripe_set_resizing(oap_shard *shard, bool resizing) {
 }
 
 static void release_range(const oap_shard *shard, uint64_t start, uint64_t end) {
-  const oap_range *stripe = oap_stripe_at(shard, start);
-  const oap_arena *arena = &shard->arenas[stripe - shard->stripes];
+  const oap_arena *arena = oap_stripe_arena(shard, start);
   oap_arena_release(arena, start - arena->position, end - start);
 }
 

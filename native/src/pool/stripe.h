@@ -11,6 +11,9 @@
 /* The stripe in which a position lies. */
 const oap_range *oap_stripe_at(const oap_shard *shard, uint64_t position);
 
+/* The arena in which a position lies. */
+const struct oap_arena *oap_stripe_arena(const oap_shard *shard, uint64_t position);
+
 /* The limit of that stripe, as a position. */
 uint64_t oap_stripe_limit(const oap_shard *shard, uint64_t position);
 

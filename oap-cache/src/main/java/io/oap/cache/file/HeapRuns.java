@@ -19,13 +19,23 @@ public final class HeapRuns {
    * @param bytes of an item
    */
   public static <T> List<List<T>> of(List<T> items, ToLongFunction<T> bytes) {
+    return of(items, bytes, MOST_BYTES);
+  }
+
+  /**
+   * Divides items as the other method, by another bound.
+   *
+   * @param bytes of an item, in the unit of the bound
+   * @param mostBytes of a run, unless one item has more
+   */
+  public static <T> List<List<T>> of(List<T> items, ToLongFunction<T> bytes, long mostBytes) {
     List<List<T>> runs = new ArrayList<>();
     long left = 0;
     for (T item : items) {
       left -= bytes.applyAsLong(item);
       if (left < 0 || runs.isEmpty()) {
         runs.add(new ArrayList<>());
-        left = MOST_BYTES - bytes.applyAsLong(item);
+        left = mostBytes - bytes.applyAsLong(item);
       }
       runs.get(runs.size() - 1).add(item);
     }

@@ -1,6 +1,8 @@
 package io.oap.spark.executor
 
-import scala.collection.mutable.ArrayBuffer
+import scala.jdk.CollectionConverters._
+
+import io.oap.cache.file.HeapRuns
 
 /**
  * Divides paths among requests, each of which the driver holds once for every executor until it is
@@ -15,17 +17,9 @@ private[spark] object PathSlices {
   val MostChars: Int = 1 << 20
 
   /** Slices paths in their order. Without any there is one slice, an empty one. */
-  def of(paths: Iterable[String]): IndexedSeq[Seq[String]] = {
-    val slices = ArrayBuffer(ArrayBuffer.empty[String])
-    var chars = 0
-    for (path <- paths) {
-      if (chars > 0 && chars + path.length > MostChars) {
-        slices += ArrayBuffer.empty
-        chars = 0
-      }
-      slices.last += path
-      chars += path.length
-    }
-    slices.map(_.toSeq).toIndexedSeq
-  }
+  def of(paths: Iterable[String]): IndexedSeq[Seq[String]] =
+    if (paths.isEmpty) IndexedSeq(Nil)
+    else
+      HeapRuns.of[String](paths.toSeq.asJava, _.length.toLong, MostChars.toLong).asScala
+        .map(_.asScala.toSeq).toIndexedSeq
 }
