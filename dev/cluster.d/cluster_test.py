@@ -11,6 +11,7 @@ import unittest
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 import hosts
 import main
@@ -110,6 +111,17 @@ class Options(unittest.TestCase):
         for words in (["--hdfs", "--s3"], ["--s3", "--storage", "hdd"]):
             with self.assertRaises(SystemExit):
                 told("queries", *words, **known)
+
+    def test_a_measurement_needs_the_whole_cluster(self):
+        def ask(*applications):
+            found = SimpleNamespace(manager=SimpleNamespace(applications=lambda _: applications))
+            with mock.patch.object(main.Cluster, "running", lambda: found), mock.patch.object(main, "ENDING", 0):
+                return found, main.free_cluster()
+
+        self.assertIs(*ask())
+        with self.assertRaises(SystemExit) as ended:
+            ask("app-1: other, running, 3 cores")
+        self.assertIn("application app-1: other, running, 3 cores", ended.exception.code)
 
     def test_arguments_of_spark_submit_are_left_alone(self):
         asked = main.parse(["submit", "--class", "x.Y", "--workers", "z"])

@@ -9,6 +9,7 @@ import argparse
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
@@ -20,6 +21,9 @@ from cluster import ROOT, Cluster, locked
 
 # Commands that start nothing need no Spark, and answer at once.
 LIGHT = ("stop", "status", "kill", "retire", "pause", "resume")
+
+# Seconds in which an application that ends leaves the cluster to the next.
+ENDING = 10
 
 
 def parser():
@@ -101,12 +105,16 @@ def status(_):
     print_status(Cluster.running())
 
 
-def print_status(found):
+def _told(found, question):
     try:
-        registered = found.manager.workers(found)
-        applications = found.manager.applications(found)
+        return question(found)
     except OSError as e:
         sys.exit(f"the master does not answer: {e}")
+
+
+def print_status(found):
+    registered = _told(found, found.manager.workers)
+    applications = _told(found, found.manager.applications)
     print(f"master   {found.url()}, web page http://{found.hosts.driver}:{found.ui_port()}")
     if found.state["hdfs"]:
         print(f"hdfs     {found.state['hdfs']['url']}")
@@ -179,9 +187,21 @@ def submit(asked):
     os.execvpe(words[0], words, found.environment())
 
 
+def free_cluster():
+    """The cluster, of which a measurement takes all; refused where an application runs and does not end."""
+    found = Cluster.running()
+    deadline = time.monotonic() + ENDING
+    while others := _told(found, found.manager.applications):
+        if time.monotonic() > deadline:
+            sys.exit("a measurement takes the whole cluster; end first or wait for\n" +
+                     "\n".join(f"application {app}" for app in others))  # fmt: skip
+        time.sleep(0.5)
+    return found
+
+
 def measure(asked):
     jars = [os.environ["OAP_JAR"], os.environ["OAP_TPCDS_JAR"]]
-    sys.exit(measurements.run(asked, Cluster.running(), ROOT, *jars))
+    sys.exit(measurements.run(asked, free_cluster(), ROOT, *jars))
 
 
 COMMANDS = {
@@ -209,7 +229,7 @@ def main():
         asked = parse(words[1:])
         if asked.command in measurements.COMMANDS:
             # A mistake is said before anything is built.
-            measurements.job_options(asked, Cluster.running(), ROOT)
+            measurements.job_options(asked, free_cluster(), ROOT)
             print("build")
         else:
             print("nothing" if asked.command in LIGHT else "spark")

@@ -1,16 +1,17 @@
 package io.oap.tpcds.cluster
 
 import io.oap.tpcds.result.Bars
+import io.oap.tpcds.scale.Job
 
 /** The job behind the measurements of dev/cluster. */
 object ClusterJob {
 
-  def main(arguments: Array[String]): Unit = {
+  def main(arguments: Array[String]): Unit = Job.exit {
     val options = ClusterOptions.of(arguments.head)
     val bars = new Bars(println(_))
     measurement(options).run(println(_), bars)
     println(if (bars.areReached) "All bars are reached." else "NOT ALL BARS ARE REACHED.")
-    sys.exit(if (bars.areReached) 0 else 1)
+    if (bars.areReached) 0 else 1
   }
 
   private def measurement(options: ClusterOptions): ClusterMeasurement = options.command match {
