@@ -22,7 +22,9 @@ object Query {
   def of(seed: Long, tables: Seq[StarTable], form: Form = Form.Parquet): Query = {
     val choices = new Choices(seed)
     val writer = new QueryWriter(choices, tables)
-    Query(writer.sql, writer.kinds, SessionSettings.of(choices) ++ form.settings(choices))
+    val collated = tables.flatMap(_.all).filter(_.kind.isCollated).map(_.name)
+    val settings = SessionSettings.of(choices, collated.exists(writer.sql.contains(_)))
+    Query(writer.sql, writer.kinds, settings ++ form.settings(choices))
   }
 }
 

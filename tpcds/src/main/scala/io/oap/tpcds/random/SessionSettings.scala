@@ -16,15 +16,24 @@ object SessionSettings {
   val RowReader: Seq[(String, String)] =
     (Safe.toMap + ("spark.sql.parquet.enableVectorizedReader" -> "false")).toSeq
 
-  /** A value for each of them, so that a session keeps none of the query before. */
-  def of(choices: Choices): Seq[(String, String)] = {
+  /**
+   * A value for each of them, so that a session keeps none of the query before.
+   *
+   * @param isCollated whether the query has strings with a collation
+   */
+  def of(choices: Choices, isCollated: Boolean = false): Seq[(String, String)] = {
     def share(percent: Int): String = choices.chance(percent).toString
     val adaptive = share(60)
     Seq(
       "spark.sql.adaptive.enabled" -> adaptive,
       "spark.sql.ansi.enabled" -> share(50),
       "spark.sql.codegen.wholeStage" -> share(35),
-      "spark.sql.codegen.factoryMode" -> choices.oneOf("FALLBACK", "FALLBACK", "NO_CODEGEN"),
+      // Without generated code, MIN and MAX of Spark alone keep no copy of a string with a collation,
+      // and give what the row has that came last.
+      "spark.sql.codegen.factoryMode" -> {
+        val mode = choices.oneOf("FALLBACK", "FALLBACK", "NO_CODEGEN")
+        if (isCollated) "FALLBACK" else mode
+      },
       "spark.sql.autoBroadcastJoinThreshold" -> choices.oneOf("-1", "20k", "10m", "10m"),
       "spark.sql.adaptive.autoBroadcastJoinThreshold" -> choices.oneOf("-1", "10m"),
       "spark.sql.join.preferSortMergeJoin" -> share(50),

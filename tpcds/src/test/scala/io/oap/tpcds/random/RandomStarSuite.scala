@@ -56,6 +56,17 @@ class RandomStarSuite extends AnyFunSuite {
     assert(wanted -- queries.flatMap(_.kinds) === Set.empty)
   }
 
+  test("queries of strings with a collation generate code, and others at times do not") {
+    val made = for (seed <- 1 to 20; number <- 0 until 20) yield {
+      val tables = star(seed).tables
+      val query = Query.of(seed * 1000 + number, tables)
+      val collated = tables.flatMap(_.all).filter(_.kind.isCollated).map(_.name)
+      collated.exists(query.sql.contains(_)) -> query.settings.toMap
+        .apply("spark.sql.codegen.factoryMode")
+    }
+    assert(made.toSet === Set(true -> "FALLBACK", false -> "FALLBACK", false -> "NO_CODEGEN"))
+  }
+
   test("commits are SQL of the columns that there are, and every kind of them is made") {
     val kinds = for (form <- Seq(Form.Iceberg, Form.Delta); seed <- 1L to 8L) yield {
       val commits = new Commits(new Star(seed, "/stars", form))
