@@ -1,4 +1,4 @@
-"""The cluster: Spark's own master and workers, or YARN, with or without HDFS or S3 beside them.
+"""The cluster: Spark's own master and workers, YARN or Kubernetes, with or without HDFS or S3 beside them.
 
 Everything lies in .cache/cluster of the checkout: state.json says what runs, conf/ is what
 applications are started with, logs/ stays after the end until the next start.
@@ -17,6 +17,7 @@ from pathlib import Path
 
 import hdfs
 import hosts
+import kube
 import processes
 import s3
 import standalone
@@ -54,7 +55,7 @@ class Cluster:
         self.state = state
         self.settings = state["settings"]
         self.hosts = hosts.Namespaces() if self.settings["netns"] else hosts.Loopback()
-        self.manager = yarn if self.settings["yarn"] else standalone
+        self.manager = yarn if self.settings["yarn"] else kube if self.settings["kubernetes"] else standalone
         self.workers = state["workers"]
         self.home, self.conf = HOME, CONF
         self.spark_home = Path(os.environ.get("SPARK_HOME", ""))
@@ -220,7 +221,7 @@ class Cluster:
     def worker(self, name):
         """By name, number or host."""
         for one in self.workers:
-            if name in (one["name"], str(one["number"]), one["host"]):
+            if name in (one["name"], str(one["number"]), one["host"]) or kube.is_on(one, name):
                 return one
         names = ", ".join(one["name"] for one in self.workers)
         sys.exit(f"there is no worker {name}; there are {names}")
@@ -230,6 +231,8 @@ class Cluster:
     def forget(self, one):
         """A worker that is dead: also its executors, which may be paused, and its data node."""
         processes.end([one["data_node"]] if one["data_node"] else [])
+        if self.settings["kubernetes"]:
+            kube.forget(self, one)
         self.workers.remove(one)
         self.save()
 

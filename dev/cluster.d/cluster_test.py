@@ -14,11 +14,13 @@ from types import SimpleNamespace
 from unittest import mock
 
 import hosts
+import kube
+import kubelet
 import main
 import measurements
 import processes
 import yarn
-from cluster import memory_in_mib
+from cluster import Cluster, memory_in_mib
 
 
 def fake_cluster(hdfs=None, executors_per_worker=1, s3=None):
@@ -196,6 +198,40 @@ class Yarn(unittest.TestCase):
         self.assertEqual(self.settings()["spark.yarn.stagingDir"], "file:///home/staging")
         hdfs = {"url": "hdfs://h:1"}
         self.assertEqual(self.settings(hdfs)["spark.yarn.stagingDir"], "hdfs://h:1/home/staging")
+
+
+class Kubernetes(unittest.TestCase):
+    """What stands in for a node makes of a pod."""
+
+    def pod(self, *variables):
+        container = {"name": "c", "image": "i", "env": list(variables)}
+        return {"metadata": {"name": "p", "namespace": "n"}, "spec": {"containers": [container]}}
+
+    def test_memory(self):
+        sizes = ("1000", "512Mi", "1Gi", "2G", "1k")
+        self.assertEqual([kubelet.in_bytes(text) for text in sizes], [1000, 512 << 20, 1 << 30, 2 * 10**9, 1000])
+
+    def test_variables_that_refer_to_the_pod(self):
+        field = {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}
+        pod = self.pod({"name": "A", "value": "x"}, {"name": "IP", "valueFrom": field}, {"name": "EMPTY"})
+        self.assertEqual(kubelet.environment(pod, "127.1.1.2"), {"A": "x", "IP": "127.1.1.2", "EMPTY": ""})
+
+    def test_command_of_an_executor(self):
+        names = ("DRIVER_URL", "EXECUTOR_ID", "EXECUTOR_CORES", "APPLICATION_ID", "EXECUTOR_POD_IP",
+                 "EXECUTOR_POD_NAME", "EXECUTOR_MEMORY")  # fmt: skip
+        variables = {f"SPARK_{name}": name.lower() for name in names}
+        variables.update({f"SPARK_JAVA_OPT_{i}": f"-D{i}" for i in (10, 9)})
+        words = kubelet.command(variables, "java", "/spark/jars")
+        self.assertEqual(words[:5], ["java", "-D9", "-D10", "-Xmsexecutor_memory", "-Xmxexecutor_memory"])
+        self.assertEqual(words[words.index("-cp") + 1], "/spark/jars/*")
+        self.assertEqual(words[words.index("--hostname") + 1], "executor_pod_ip")
+
+    def test_a_host_by_the_address_of_its_pod(self):
+        found = Cluster({"settings": {"netns": False, "yarn": False, "kubernetes": True}, "workers": [
+            {"name": f"worker{n}", "number": n, "host": f"127.0.0.{n + 1}"} for n in (1, 11)]})
+        self.assertIs(found.manager, kube)
+        self.assertEqual([found.worker(name)["number"] for name in ("127.1.11.3", "127.1.1.11", "127.0.0.12")],
+                         [11, 1, 11])
 
 
 if __name__ == "__main__":

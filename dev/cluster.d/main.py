@@ -1,5 +1,5 @@
-"""A Spark cluster of real processes on this machine: Spark's own standalone master and workers, or
-YARN, each executor with a pool of its own.
+"""A Spark cluster of real processes on this machine: Spark's own standalone master and workers, YARN or
+Kubernetes, each executor with a pool of its own.
 
 Everything is kept in .cache/cluster of the checkout. Workers are hosts of their own: 127.0.0.2 and so
 on, or, with --netns, network namespaces.
@@ -74,8 +74,12 @@ def _start_options(start):
         f"{', '.join(measurements.ONE_BY_HOST)} need one")
     add("--pool-size", type=size, default="512m", metavar="SIZE",
         help="pool of each executor, unless the application says otherwise (default 512m)")
-    add("--yarn", action="store_true",
+    manager = start.add_mutually_exclusive_group()
+    manager.add_argument("--yarn", action="store_true",
         help="YARN in place of Spark's own master and workers: a ResourceManager and NodeManagers")
+    manager.add_argument("--kubernetes", action="store_true",
+        help="Kubernetes in place of them: a real API server, which is built from its sources once (Go), and "
+        "pods that are processes; hosts of the loopback only, drivers in client mode")
     add("--hdfs", action="store_true", help="also HDFS: a NameNode, and a DataNode on each worker's host")
     add("--s3", action="store_true", help="also a server on the driver's host that speaks S3 (S3Proxy)")
     add("--s3-latency", type=number(0, 10000), default=20, metavar="MS",
@@ -87,6 +91,8 @@ def _start_options(start):
 
 
 def start(asked):
+    if asked.kubernetes and asked.netns:
+        sys.exit("--kubernetes has hosts of the loopback only; leave out --netns")
     settings = {k: v for k, v in vars(asked).items() if k not in ("command", "needs")}
     with locked():
         found = Cluster.start(settings)
@@ -115,7 +121,8 @@ def _told(found, question):
 def print_status(found):
     registered = _told(found, found.manager.workers)
     applications = _told(found, found.manager.applications)
-    print(f"master   {found.url()}, web page http://{found.hosts.driver}:{found.ui_port()}")
+    page = "" if found.settings["kubernetes"] else f", web page http://{found.hosts.driver}:{found.ui_port()}"
+    print(f"master   {found.url()}{page}")
     if found.state["hdfs"]:
         print(f"hdfs     {found.state['hdfs']['url']}")
     if found.state["s3"]:

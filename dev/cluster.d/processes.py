@@ -60,10 +60,19 @@ def executors(worker):
     for one in descendants(worker):
         words = _command(one["pid"])
         # A shell of YARN that starts an executor has all of its words in one.
-        if any(re.fullmatch(r"[\w.]*CoarseGrainedExecutorBackend", word) for word in words):
+        if any(re.fullmatch(r"[\w.]*(CoarseGrained|Kubernetes)ExecutorBackend", word) for word in words):
             names = {"executor": _value(words, "--executor-id"), "app": _value(words, "--app-id")}
             found.append({**one, **names})
     return found
+
+
+def resident(pid):
+    """Bytes that a process has in memory, shared pages and those of files among them."""
+    try:
+        pages = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]
+    except (FileNotFoundError, ProcessLookupError, IndexError):
+        return 0
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 def send(known, number):

@@ -1,0 +1,195 @@
+"""Kubernetes in place of Spark's own master and workers: a real API server with its etcd, and for each host
+a process in the place of scheduler, kubelet and containers (kubelet.py).
+
+Nobody ships the servers for this, so they are built from their sources, which come with Go's module proxy.
+Drivers run in client mode. Images, limits of cgroups and a cluster's network are not there.
+"""
+
+import os
+import secrets
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import hosts
+import processes
+from kube_api import Api, path
+
+HERE = Path(__file__).resolve().parent
+VERSION = "1.33.13"
+PROGRAMS = {"etcd": "go.etcd.io/etcd/server/v3", "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver"}
+# Above the port of the cluster.
+STORE_FROM_PORT, PEERS_FROM_PORT = 1014, 1015
+# Beside its heap and its pool: code, threads, direct buffers, and what tasks decode into.
+OVERHEAD_MIB = 768
+# Pods that wait for a host that may be added.
+WAITING_PODS = 5
+
+
+def url(cluster):
+    return f"k8s://{_server(cluster)}"
+
+
+def _server(cluster):
+    return f"https://{cluster.hosts.driver}:{cluster.settings['port']}"
+
+
+def environment(_):
+    """Variables of processes beside those of each cluster."""
+    return {}
+
+
+def _built(cluster):
+    """The folder of the programs, which are made if they are not there yet."""
+    folder = cluster.home.parent / f"kubernetes-{VERSION}"
+    if (folder / "bin").is_dir():
+        return folder / "bin"
+    if not shutil.which("go"):
+        sys.exit("missing: go (1.24 or later): Debian package golang-go")
+    print(f"building the servers of Kubernetes {VERSION}, some ten minutes ...", file=sys.stderr)
+    shutil.copytree(HERE / "kubernetes", folder, dirs_exist_ok=True)
+    subprocess.run(["go", "mod", "tidy"], cwd=folder, check=True)
+    for name, package in PROGRAMS.items():
+        subprocess.run(["go", "build", "-trimpath", "-o", f"new/{name}", package], cwd=folder, check=True)
+    return (folder / "new").rename(folder / "bin")
+
+
+def start_master(cluster):
+    """Starts the API server, which its etcd does not outlive; returns its process."""
+    programs = _built(cluster)
+    missing = [tool for tool in ("openssl", "setpriv") if not shutil.which(tool)]
+    if missing:
+        sys.exit("missing: " + ", ".join(f"{tool}: Debian package "
+                                         f"{'util-linux' if tool == 'setpriv' else tool}" for tool in missing))
+    folder = _credentials(cluster)
+    host = cluster.hosts.driver
+    store = f"http://{host}:{cluster.settings['port'] + STORE_FROM_PORT}"
+    peers = f"http://{host}:{cluster.settings['port'] + PEERS_FROM_PORT}"
+    etcd = [
+        *("setpriv", "--pdeathsig", "KILL", programs / "etcd", "--data-dir", cluster.home / "etcd"),
+        *("--listen-client-urls", store, "--advertise-client-urls", store),
+        *("--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers),
+        *("--initial-cluster", f"default={peers}", "--unsafe-no-fsync", "--log-level", "warn"),
+    ]
+    key, certificate = folder / "key.pem", folder / "cert.pem"
+    server = [
+        programs / "kube-apiserver",
+        f"--etcd-servers={store}",
+        f"--bind-address={host}",
+        f"--secure-port={cluster.settings['port']}",
+        f"--tls-cert-file={certificate}",
+        f"--tls-private-key-file={key}",
+        f"--token-auth-file={folder / 'tokens.csv'}",
+        "--authorization-mode=AlwaysAllow",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        f"--service-account-key-file={key}",
+        f"--service-account-signing-key-file={key}",
+        "--service-cluster-ip-range=10.0.0.0/24",
+        "--endpoint-reconciler-type=none",
+        # There is no controller that would make the accounts of pods.
+        "--disable-admission-plugins=ServiceAccount",
+    ]
+    both = ["sh", "-c", f"{shlex.join(map(str, etcd))} & exec {shlex.join(map(str, server))}"]
+    return processes.spawn(both, cluster.log("master"), cluster.environment(), cluster.home)
+
+
+def _credentials(cluster):
+    """Makes what server and clients know each other by."""
+    folder = cluster.conf / "kubernetes"
+    folder.mkdir(mode=0o700)
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", "/CN=dev-cluster",
+         "-addext", f"subjectAltName=IP:{cluster.hosts.driver}", "-keyout", "key.pem", "-out", "cert.pem"],
+        cwd=folder, check=True, capture_output=True)  # fmt: skip
+    token = secrets.token_hex(16)
+    (folder / "token").write_text(token, encoding="ascii")
+    (folder / "tokens.csv").write_text(f"{token},dev-cluster,1\n", encoding="ascii")
+    return folder
+
+
+def start_worker(cluster, one):
+    """Starts what stands in for a host's kubelet; returns its process."""
+    name = one["name"]
+    folder, logs = cluster.home / "pods" / name, cluster.log(name).with_suffix("")
+    for made in (folder, logs):
+        made.mkdir(parents=True)
+    java = os.environ.get("JAVA_HOME")
+    words = [
+        *(sys.executable, "-B", HERE / "kubelet.py"),
+        *("--server", _server(cluster), "--credentials", cluster.conf / "kubernetes"),
+        *("--node", one["host"], "--pods", _network(one), "--slots", cluster.settings["executors_per_worker"]),
+        *("--folder", folder, "--logs", logs, "--jars", cluster.spark_home / "jars"),
+        *("--java", f"{java}/bin/java" if java else shutil.which("java")),
+    ]
+    return processes.spawn([*map(str, words)], cluster.log(name), cluster.environment(), cluster.home)
+
+
+def _network(one):
+    """The first bytes of the addresses of a host's pods."""
+    return f"127.1.{one['number']}"
+
+
+def is_on(one, address):
+    """Whether a pod's address belongs to this host."""
+    return address.startswith(f"{_network(one)}.")
+
+
+def forget(cluster, one):
+    """Deletes the node of a host that is gone and its pods, as the node controller does after a while."""
+    api = _api(cluster)
+    for pod in api.pods(f"spec.nodeName={one['host']}"):
+        api.change(f"{path(pod)}?gracePeriodSeconds=0", "DELETE", None, but=(404,))
+    api.change(f"/api/v1/nodes/{one['host']}", "DELETE", None, but=(404,))
+
+
+def spark_settings(cluster):
+    """What applications are told beside what they are told on each cluster."""
+    prefix = "spark.kubernetes."
+    credentials = cluster.conf / "kubernetes"
+    return {
+        "spark.driver.host": cluster.hosts.driver,
+        "spark.driver.bindAddress": cluster.hosts.driver,
+        f"{prefix}container.image": "the-machine",
+        f"{prefix}authenticate.caCertFile": credentials / "cert.pem",
+        f"{prefix}authenticate.oauthTokenFile": credentials / "token",
+        # As many as there is room for, also on hosts that are added, and none is waited for.
+        "spark.executor.instances": hosts.MOST_WORKERS * cluster.settings["executors_per_worker"],
+        "spark.scheduler.minRegisteredResourcesRatio": 0,
+        f"{prefix}allocation.maxPendingPods": WAITING_PODS,
+        "spark.executor.memoryOverhead": f"{cluster.pool_mib() + OVERHEAD_MIB}m",
+        # Killed executors are what some commands are about.
+        "spark.executor.maxNumFailures": 10000,
+    }
+
+
+def workers(cluster):
+    """What each host that is registered has and has given away; OSError while the server is silent."""
+    api = _api(cluster)
+    pods = [pod for pod in api.pods() if pod["status"]["phase"] in ("Pending", "Running")]
+    found = {}
+    for node in api.ask("/api/v1/nodes")["items"]:
+        name = node["metadata"]["name"]
+        mine = [pod for pod in pods if pod["spec"].get("nodeName") == name]
+        limits = [pod["spec"]["containers"][0]["resources"]["limits"]["memory"] for pod in mine]
+        found[name] = {
+            "cores": f"{len(mine) * cluster.settings['executor_cores']} of {os.cpu_count()}",
+            "memory": f"{sum(int(limit.removesuffix('Mi')) for limit in limits)} of "
+                      f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') >> 20}",
+        }  # fmt: skip
+    return found
+
+
+def applications(cluster):
+    """Those that run, in words: a driver in client mode is known by its executors' pods only."""
+    names = {}
+    for pod in _api(cluster).pods("status.phase=Running", "spark-role=executor"):
+        labels = pod["metadata"]["labels"]
+        names.setdefault((labels["spark-app-selector"], labels.get("spark-app-name", "")), []).append(pod)
+    cores = cluster.settings["executor_cores"]
+    return [f"{key}: {name}, running, {len(pods) * cores} cores" for (key, name), pods in names.items()]
+
+
+def _api(cluster):
+    return Api(_server(cluster), cluster.conf / "kubernetes")
