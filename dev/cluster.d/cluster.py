@@ -55,7 +55,9 @@ class Cluster:
         self.state = state
         self.settings = state["settings"]
         self.hosts = hosts.Namespaces() if self.settings["netns"] else hosts.Loopback()
-        self.manager = yarn if self.settings["yarn"] else kube if self.settings["kubernetes"] else standalone
+        # A cluster of an older version of this command knows no Kubernetes.
+        self.is_kubernetes = self.settings.get("kubernetes", False)
+        self.manager = yarn if self.settings["yarn"] else kube if self.is_kubernetes else standalone
         self.workers = state["workers"]
         self.home, self.conf = HOME, CONF
         self.spark_home = Path(os.environ.get("SPARK_HOME", ""))
@@ -117,8 +119,8 @@ class Cluster:
         made = Cluster({"settings": settings, "workers": [], "next": 1, "master": None, "hdfs": None,
                         "s3": None})
         if not made.hosts.is_isolated:
-            for option, port in (("--port", settings["port"]), ("--port + 1003", made.ui_port())):
-                _require_free(port, option)
+            for port in made.manager.ports(made):
+                _require_free(port, settings["port"])
         made.save()
         try:
             made._start_master()
@@ -219,9 +221,10 @@ class Cluster:
         return memory_in_mib(self.settings["pool_size"])
 
     def worker(self, name):
-        """By name, number or host."""
+        """By name, number or host, on Kubernetes also by the address of one of its pods."""
         for one in self.workers:
-            if name in (one["name"], str(one["number"]), one["host"]) or kube.is_on(one, name):
+            if name in (one["name"], str(one["number"]), one["host"]) or (
+                    self.is_kubernetes and kube.is_on(one, name)):
                 return one
         names = ", ".join(one["name"] for one in self.workers)
         sys.exit(f"there is no worker {name}; there are {names}")
@@ -231,8 +234,11 @@ class Cluster:
     def forget(self, one):
         """A worker that is dead: also its executors, which may be paused, and its data node."""
         processes.end([one["data_node"]] if one["data_node"] else [])
-        if self.settings["kubernetes"]:
-            kube.forget(self, one)
+        if self.is_kubernetes:
+            try:
+                kube.forget(self, one)
+            except OSError as e:
+                sys.exit(f"the API server does not answer, so {one['name']} stays known: {e}")
         self.workers.remove(one)
         self.save()
 
@@ -289,10 +295,12 @@ class Cluster:
                 entry.unlink()
 
 
-def _require_free(port, option):
+def _require_free(port, first):
+    """Ends the command where a port is taken that the options put so far above the first one."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
         except OSError:
-            sys.exit(f"port {port} ({option}) is taken; choose another one with --port")
+            above = f" + {port - first}" if port > first else ""
+            sys.exit(f"port {port} (--port{above}) is taken; choose another one with --port")

@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import sys
+import tempfile
 import time
 import unittest
 import warnings
@@ -225,6 +226,35 @@ class Kubernetes(unittest.TestCase):
         self.assertEqual(words[:5], ["java", "-D9", "-D10", "-Xmsexecutor_memory", "-Xmxexecutor_memory"])
         self.assertEqual(words[words.index("-cp") + 1], "/spark/jars/*")
         self.assertEqual(words[words.index("--hostname") + 1], "executor_pod_ip")
+
+    def test_a_status_that_the_server_did_not_take_is_told_again(self):
+        field = {"fieldRef": {"fieldPath": "status.podIP"}}
+        names = ("DRIVER_URL", "EXECUTOR_ID", "EXECUTOR_CORES", "APPLICATION_ID", "EXECUTOR_POD_NAME",
+                 "EXECUTOR_MEMORY")  # fmt: skip
+        pod = self.pod({"name": "SPARK_EXECUTOR_POD_IP", "valueFrom": field},
+                       *({"name": f"SPARK_{name}", "value": "1"} for name in names))
+        pod["metadata"]["uid"], pod["status"] = "u", {"phase": "Pending"}
+        asked = []
+
+        def change(where, method, body, *_, **__):
+            asked.append((where, method))
+            if len(asked) == 1:
+                raise OSError("silent")
+            pod["status"] = body["status"]
+
+        server = SimpleNamespace(change=change, pods=lambda fields, labels="": [pod] if fields == "spec.nodeName=h" else [])
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(kubelet, "Api", lambda *_: server):
+            made = kubelet.Kubelet(SimpleNamespace(
+                server="", credentials="", node="h", pods="127.1.1", folder=folder, logs=folder, java="false", jars="j",
+                slots=1))
+            with self.assertRaises(OSError):
+                made.step()
+            until = time.monotonic() + 30
+            while pod["status"]["phase"] != "Failed" and time.monotonic() < until:
+                made.step()
+            self.assertEqual(pod["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"], 1)
+            self.assertEqual((made.running, os.listdir(folder)), ({}, ["p.log"]))
+        self.assertEqual(set(asked), {("/api/v1/namespaces/n/pods/p/status", "PATCH")})
 
     def test_a_host_by_the_address_of_its_pod(self):
         found = Cluster({"settings": {"netns": False, "yarn": False, "kubernetes": True}, "workers": [

@@ -5,6 +5,7 @@ Nobody ships the servers for this, so they are built from their sources, which c
 Drivers run in client mode. Images, limits of cgroups and a cluster's network are not there.
 """
 
+import hashlib
 import os
 import secrets
 import shlex
@@ -13,17 +14,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-import hosts
+import containers
+import kubelet
 import processes
 from kube_api import Api, path
 
 HERE = Path(__file__).resolve().parent
-VERSION = "1.33.13"
+SOURCES = HERE / "kubernetes"
 PROGRAMS = {"etcd": "go.etcd.io/etcd/server/v3", "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver"}
+PACKAGES = {"go": "golang-go", "openssl": "openssl", "setpriv": "util-linux"}
 # Above the port of the cluster.
 STORE_FROM_PORT, PEERS_FROM_PORT = 1014, 1015
-# Beside its heap and its pool: code, threads, direct buffers, and what tasks decode into.
-OVERHEAD_MIB = 768
 # Pods that wait for a host that may be added.
 WAITING_PODS = 5
 
@@ -36,6 +37,11 @@ def _server(cluster):
     return f"https://{cluster.hosts.driver}:{cluster.settings['port']}"
 
 
+def ports(cluster):
+    """Ports of the driver's host that have to be free."""
+    return [cluster.settings["port"] + n for n in (0, STORE_FROM_PORT, PEERS_FROM_PORT)]
+
+
 def environment(_):
     """Variables of processes beside those of each cluster."""
     return {}
@@ -43,26 +49,31 @@ def environment(_):
 
 def _built(cluster):
     """The folder of the programs, which are made if they are not there yet."""
-    folder = cluster.home.parent / f"kubernetes-{VERSION}"
-    if (folder / "bin").is_dir():
-        return folder / "bin"
-    if not shutil.which("go"):
-        sys.exit("missing: go (1.24 or later): Debian package golang-go")
-    print(f"building the servers of Kubernetes {VERSION}, some ten minutes ...", file=sys.stderr)
-    shutil.copytree(HERE / "kubernetes", folder, dirs_exist_ok=True)
-    subprocess.run(["go", "mod", "tidy"], cwd=folder, check=True)
-    for name, package in PROGRAMS.items():
-        subprocess.run(["go", "build", "-trimpath", "-o", f"new/{name}", package], cwd=folder, check=True)
-    return (folder / "new").rename(folder / "bin")
+    asked = b"".join(file.read_bytes() for file in sorted(SOURCES.iterdir()))
+    folder = cluster.home.parent / f"kubernetes-{hashlib.sha256(asked).hexdigest()[:12]}"
+    if not (folder / "bin").is_dir():
+        print("building an API server of Kubernetes and its etcd, some ten minutes ...", file=sys.stderr)
+        shutil.copytree(SOURCES, folder, dirs_exist_ok=True)
+        _run(["go", "mod", "tidy"], folder)
+        for name, package in PROGRAMS.items():
+            _run(["go", "build", "-trimpath", "-o", f"new/{name}", package], folder)
+        (folder / "new").rename(folder / "bin")
+    return folder / "bin"
+
+
+def _run(words, folder):
+    done = subprocess.run(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(words[:3])} failed in {folder}:\n{done.stdout.strip()}")
 
 
 def start_master(cluster):
     """Starts the API server, which its etcd does not outlive; returns its process."""
-    programs = _built(cluster)
-    missing = [tool for tool in ("openssl", "setpriv") if not shutil.which(tool)]
+    missing = [f"missing: {tool}: Debian package {package}"
+               for tool, package in PACKAGES.items() if not shutil.which(tool)]  # fmt: skip
     if missing:
-        sys.exit("missing: " + ", ".join(f"{tool}: Debian package "
-                                         f"{'util-linux' if tool == 'setpriv' else tool}" for tool in missing))
+        sys.exit("\n".join(missing))
+    programs = _built(cluster)
     folder = _credentials(cluster)
     host = cluster.hosts.driver
     store = f"http://{host}:{cluster.settings['port'] + STORE_FROM_PORT}"
@@ -78,6 +89,7 @@ def start_master(cluster):
         programs / "kube-apiserver",
         f"--etcd-servers={store}",
         f"--bind-address={host}",
+        f"--advertise-address={host}",
         f"--secure-port={cluster.settings['port']}",
         f"--tls-cert-file={certificate}",
         f"--tls-private-key-file={key}",
@@ -99,10 +111,9 @@ def _credentials(cluster):
     """Makes what server and clients know each other by."""
     folder = cluster.conf / "kubernetes"
     folder.mkdir(mode=0o700)
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", "/CN=dev-cluster",
-         "-addext", f"subjectAltName=IP:{cluster.hosts.driver}", "-keyout", "key.pem", "-out", "cert.pem"],
-        cwd=folder, check=True, capture_output=True)  # fmt: skip
+    _run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", "/CN=dev-cluster",
+          "-addext", f"subjectAltName=IP:{cluster.hosts.driver}", "-keyout", "key.pem", "-out", "cert.pem"],
+         folder)  # fmt: skip
     token = secrets.token_hex(16)
     (folder / "token").write_text(token, encoding="ascii")
     (folder / "tokens.csv").write_text(f"{token},dev-cluster,1\n", encoding="ascii")
@@ -149,46 +160,47 @@ def spark_settings(cluster):
     prefix = "spark.kubernetes."
     credentials = cluster.conf / "kubernetes"
     return {
+        **containers.spark_settings(cluster),
         "spark.driver.host": cluster.hosts.driver,
         "spark.driver.bindAddress": cluster.hosts.driver,
         f"{prefix}container.image": "the-machine",
         f"{prefix}authenticate.caCertFile": credentials / "cert.pem",
         f"{prefix}authenticate.oauthTokenFile": credentials / "token",
-        # As many as there is room for, also on hosts that are added, and none is waited for.
-        "spark.executor.instances": hosts.MOST_WORKERS * cluster.settings["executors_per_worker"],
-        "spark.scheduler.minRegisteredResourcesRatio": 0,
         f"{prefix}allocation.maxPendingPods": WAITING_PODS,
-        "spark.executor.memoryOverhead": f"{cluster.pool_mib() + OVERHEAD_MIB}m",
-        # Killed executors are what some commands are about.
-        "spark.executor.maxNumFailures": 10000,
     }
 
 
 def workers(cluster):
     """What each host that is registered has and has given away; OSError while the server is silent."""
     api = _api(cluster)
-    pods = [pod for pod in api.pods() if pod["status"]["phase"] in ("Pending", "Running")]
+    pods = _executors(api)
     found = {}
     for node in api.ask("/api/v1/nodes")["items"]:
         name = node["metadata"]["name"]
         mine = [pod for pod in pods if pod["spec"].get("nodeName") == name]
-        limits = [pod["spec"]["containers"][0]["resources"]["limits"]["memory"] for pod in mine]
+        memory = sum(kubelet.limit(pod) or 0 for pod in mine) >> 20
         found[name] = {
             "cores": f"{len(mine) * cluster.settings['executor_cores']} of {os.cpu_count()}",
-            "memory": f"{sum(int(limit.removesuffix('Mi')) for limit in limits)} of "
-                      f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') >> 20}",
-        }  # fmt: skip
+            "memory": f"{memory} of {os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') >> 20}",
+        }
     return found
 
 
 def applications(cluster):
     """Those that run, in words: a driver in client mode is known by its executors' pods only."""
     names = {}
-    for pod in _api(cluster).pods("status.phase=Running", "spark-role=executor"):
+    for pod in _executors(_api(cluster)):
         labels = pod["metadata"]["labels"]
-        names.setdefault((labels["spark-app-selector"], labels.get("spark-app-name", "")), []).append(pod)
+        placed = names.setdefault((labels["spark-app-selector"], labels.get("spark-app-name", "")), [])
+        placed += [pod] if "nodeName" in pod["spec"] else []
     cores = cluster.settings["executor_cores"]
     return [f"{key}: {name}, running, {len(pods) * cores} cores" for (key, name), pods in names.items()]
+
+
+def _executors(api):
+    """Pods that run, or are to."""
+    pods = api.pods(labels=kubelet.EXECUTORS)
+    return [pod for pod in pods if pod["status"]["phase"] in ("Pending", "Running")]
 
 
 def _api(cluster):

@@ -1,13 +1,14 @@
 """Stands in for scheduler, kubelet and container runtime of a Kubernetes node: a pod's container is a process.
 
-Pods that no node has are taken one by one, as far as this node has room. The only image is Spark's: its
-container runs an executor of the machine's own Spark, below this process. What a real node does to
-executors is done: each pod has an address of its own, its status is told, more memory than its
-limit ends it, and a pod that is deleted is told to leave before it is killed.
+Pods of executors that no node has are taken one by one, as far as this node has room. Their container
+runs an executor of the machine's own Spark, which this process does not leave behind. What a real
+node does to executors is done: each pod has an address of its own, its status is told, more memory
+than its limit ends it, and a pod that is deleted is told to leave before it is killed.
 """
 
 import argparse
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +23,8 @@ from kube_api import Api, path
 # Between two looks at the server and at the processes.
 SECONDS = 0.3
 MOST_PODS = 250
+# The label of the pods that are run.
+EXECUTORS = "spark-role=executor"
 NOT_FOUND, CONFLICT = 404, 409
 KILLED = 137
 UNITS = {"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "k": 10**3, "M": 10**6, "G": 10**9}
@@ -31,6 +34,12 @@ def in_bytes(quantity):
     """Of an amount of memory as Kubernetes writes it: 512Mi, 1G, 1000."""
     digits = quantity.rstrip("KMGik")
     return int(float(digits) * UNITS.get(quantity[len(digits) :], 1))
+
+
+def limit(pod):
+    """Bytes that a pod may have in memory; None where it does not say."""
+    asked = pod["spec"]["containers"][0].get("resources", {}).get("limits", {}).get("memory")
+    return in_bytes(asked) if asked else None
 
 
 def environment(pod, address):
@@ -73,17 +82,16 @@ def command(variables, java, jars):
 
 
 class Running:
-    """A pod whose process has been started."""
+    """A pod whose process has been started, in a folder of its own."""
 
-    def __init__(self, pod, address, process, log):
-        self.pod, self.address, self.process, self.log = pod, address, process, log
+    def __init__(self, pod, address, process, folder):
+        self.pod, self.address, self.process, self.folder = pod, address, process, folder
         self.began = _now()
         self.killed_at = None
+        self.is_told = False
         self.why = "Error"
-        container = pod["spec"]["containers"][0]
-        limit = container.get("resources", {}).get("limits", {}).get("memory")
-        self.limit = in_bytes(limit) if limit else None
-        self.leaves = "preStop" in (container.get("lifecycle") or {})
+        self.limit = limit(pod)
+        self.leaves = "preStop" in (pod["spec"]["containers"][0].get("lifecycle") or {})
 
     def end(self, grace):
         """Tells the process to leave, once; kills it when its time is over."""
@@ -95,7 +103,9 @@ class Running:
             self.process.kill()
 
     def check_memory(self):
-        resident = processes.resident(self.process.pid)
+        # With what it has started, such as Python.
+        all_pids = [self.process.pid, *(one["pid"] for one in processes.descendants({"pid": self.process.pid}))]
+        resident = sum(map(processes.resident, all_pids))
         if self.limit is not None and resident > self.limit:
             self.why = "OOMKilled"
             print(f"{self.pod['metadata']['name']}: {resident >> 20} MiB, limit {self.limit >> 20} MiB", flush=True)
@@ -135,8 +145,11 @@ class Kubelet:
             elif one is None and pod["status"]["phase"] == "Pending":
                 self.running[uid] = self._start(pod)
         for uid, one in list(self.running.items()):
+            # As long as the server does not hear of it, it is told again.
             if one.process.poll() is not None:
-                del self.running[uid]
+                self._tell(one)
+                self._forget(uid)
+            elif not one.is_told:
                 self._tell(one)
             elif uid not in mine:
                 one.process.kill()
@@ -148,7 +161,7 @@ class Kubelet:
         """Takes a pod, if there is room and no other node is faster."""
         if len(self.running) >= self.asked.slots:
             return
-        for pod in self.api.pods("spec.nodeName=,status.phase=Pending"):
+        for pod in self.api.pods("spec.nodeName=,status.phase=Pending", EXECUTORS):
             if "deletionTimestamp" in pod["metadata"]:
                 continue
             target = {"apiVersion": "v1", "kind": "Node", "name": self.asked.node}
@@ -163,16 +176,18 @@ class Kubelet:
         address = f"{self.asked.pods}.{1 + self.started % MOST_PODS}"
         name = pod["metadata"]["name"]
         folder = Path(self.asked.folder) / name
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         own = environment(pod, address)
         own.update(SPARK_LOCAL_DIRS=str(folder / "local"), SPARK_CONF_DIR=str(folder))
-        log = open(Path(self.asked.logs) / f"{name}.log", "ab")
-        words = command(own, self.asked.java, self.asked.jars)
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder,
-                                   env={**os.environ, **own})
-        one = Running(pod, address, process, log)
-        self._tell(one)
-        return one
+        words = ["setpriv", "--pdeathsig", "KILL", *command(own, self.asked.java, self.asked.jars)]
+        with open(Path(self.asked.logs) / f"{name}.log", "ab") as log:
+            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder,
+                                       env={**os.environ, **own})
+        return Running(pod, address, process, folder)
+
+    def _forget(self, uid):
+        # What it has written goes with it, but for its log.
+        shutil.rmtree(self.running.pop(uid).folder, ignore_errors=True)
 
     def _tell(self, one):
         """The status of a pod, as its process is."""
@@ -180,7 +195,6 @@ class Kubelet:
         if code is None:
             phase, state = "Running", {"running": {"startedAt": one.began}}
         else:
-            one.log.close()
             phase = "Failed" if code else "Succeeded"
             ended = {"exitCode": KILLED if code < 0 else code, "startedAt": one.began, "finishedAt": _now(),
                      "reason": one.why if code else "Completed"}
@@ -197,13 +211,15 @@ class Kubelet:
                                    "ready": code is None, "restartCount": 0, "state": state}],
         }
         self._merge(f"{path(one.pod)}/status", {"status": status})
+        one.is_told = True
 
     def _delete(self, uid, pod, one):
         if one is not None and one.process.poll() is None:
             one.end(pod["metadata"].get("deletionGracePeriodSeconds", 0))
             return
-        if self.running.pop(uid, None):
+        if one is not None:
             self._tell(one)
+            self._forget(uid)
         options = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0,
                    "preconditions": {"uid": uid}}
         self.api.change(path(pod), "DELETE", options, but=(NOT_FOUND, CONFLICT))
@@ -219,9 +235,12 @@ def main():
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--slots", type=int, required=True)
     kubelet = Kubelet(parser.parse_args())
-    kubelet.register()
+    is_registered = False
     while True:
         try:
+            if not is_registered:
+                kubelet.register()
+                is_registered = True
             kubelet.step()
         except (OSError, HTTPException, ValueError) as e:
             # Silent, or cut off in the middle of an answer. As a real one, it goes on when the server is back.

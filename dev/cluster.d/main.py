@@ -6,6 +6,7 @@ on, or, with --netns, network namespaces.
 """
 
 import argparse
+import fcntl
 import os
 import signal
 import sys
@@ -17,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 import measurements
 import processes
 from arguments import number, size
-from cluster import ROOT, Cluster, locked
+from cluster import HOME, ROOT, Cluster, locked
 
 # Commands that start nothing need no Spark, and answer at once.
 LIGHT = ("stop", "status", "kill", "retire", "pause", "resume")
@@ -78,8 +79,8 @@ def _start_options(start):
     manager.add_argument("--yarn", action="store_true",
         help="YARN in place of Spark's own master and workers: a ResourceManager and NodeManagers")
     manager.add_argument("--kubernetes", action="store_true",
-        help="Kubernetes in place of them: a real API server, which is built from its sources once (Go), and "
-        "pods that are processes; hosts of the loopback only, drivers in client mode")
+        help="Kubernetes in place of Spark's own master and workers: a real API server, which is built from its "
+        "sources once (Go), and pods that are processes; hosts of the loopback only, drivers in client mode")
     add("--hdfs", action="store_true", help="also HDFS: a NameNode, and a DataNode on each worker's host")
     add("--s3", action="store_true", help="also a server on the driver's host that speaks S3 (S3Proxy)")
     add("--s3-latency", type=number(0, 10000), default=20, metavar="MS",
@@ -87,7 +88,7 @@ def _start_options(start):
     add("--netns", action="store_true",
         help="hosts are network namespaces with names of their own (root, iproute2)")
     add("--port", type=number(1024, 60000), default=7077, metavar="N",
-        help="port of the master (default 7077); its web page is 1003 above")
+        help="port of the master (default 7077); its web page, if it has one, is 1003 above")
 
 
 def start(asked):
@@ -121,7 +122,7 @@ def _told(found, question):
 def print_status(found):
     registered = _told(found, found.manager.workers)
     applications = _told(found, found.manager.applications)
-    page = "" if found.settings["kubernetes"] else f", web page http://{found.hosts.driver}:{found.ui_port()}"
+    page = "" if found.is_kubernetes else f", web page http://{found.hosts.driver}:{found.ui_port()}"
     print(f"master   {found.url()}{page}")
     if found.state["hdfs"]:
         print(f"hdfs     {found.state['hdfs']['url']}")
@@ -208,7 +209,12 @@ def free_cluster():
 
 def measure(asked):
     jars = [os.environ["OAP_JAR"], os.environ["OAP_TPCDS_JAR"]]
-    sys.exit(measurements.run(asked, free_cluster(), ROOT, *jars))
+    with open(HOME.parent / "measurement.lock", "w", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sys.exit("another measurement has this cluster; wait for it, or end it")
+        sys.exit(measurements.run(asked, free_cluster(), ROOT, *jars))
 
 
 COMMANDS = {

@@ -9,6 +9,11 @@ def url(cluster):
     return f"spark://{cluster.hosts.driver}:{cluster.settings['port']}"
 
 
+def ports(cluster):
+    """Ports of the driver's host that have to be free."""
+    return [cluster.settings["port"], cluster.ui_port()]
+
+
 def start_master(cluster):
     words = [f"{MANAGER}.master.Master", "--host", cluster.hosts.driver]
     words += ["--port", str(cluster.settings["port"]), "--webui-port", str(cluster.ui_port())]

@@ -9,8 +9,8 @@ import os
 import shutil
 from pathlib import Path
 
+import containers
 import hadoop
-import hosts
 import maven
 import processes
 
@@ -20,8 +20,6 @@ SCHEDULER_FROM_PORT, TRACKER_FROM_PORT, ADMIN_FROM_PORT = 1011, 1012, 1013
 # A resource of each host that an executor takes one of, so that hosts get as many as were asked for,
 # however much memory they have.
 SLOT = "executor-slot"
-# Beside its heap and its pool: code, threads, direct buffers, and what tasks decode into.
-OVERHEAD_MIB = 768
 
 
 def url(_):
@@ -32,6 +30,12 @@ def environment(cluster):
     """Where Spark finds the ResourceManager, and NodeManagers the Java of containers."""
     java = os.environ.get("JAVA_HOME") or str(Path(shutil.which("java")).resolve().parents[1])
     return {"HADOOP_CONF_DIR": str(cluster.conf / "yarn"), "JAVA_HOME": java}
+
+
+def ports(cluster):
+    """Ports of the driver's host that have to be free."""
+    return [cluster.ui_port(),
+            *(cluster.settings["port"] + n for n in (0, SCHEDULER_FROM_PORT, TRACKER_FROM_PORT, ADMIN_FROM_PORT))]
 
 
 def start_master(cluster):
@@ -117,18 +121,12 @@ def _machine_mib():
 
 def spark_settings(cluster):
     """What applications are told beside what they are told on each cluster."""
-    executors = hosts.MOST_WORKERS * cluster.settings["executors_per_worker"]
     return {
-        # As many as there are slots, also on hosts that are added, and none is waited for.
-        "spark.executor.instances": executors,
-        "spark.scheduler.minRegisteredResourcesRatio": 0,
+        **containers.spark_settings(cluster),
         f"spark.yarn.executor.resource.{SLOT}.amount": 1,
-        "spark.executor.memoryOverhead": f"{cluster.pool_mib() + OVERHEAD_MIB}m",
         "spark.yarn.am.memory": "512m",
         "spark.yarn.jars": f"local:{cluster.spark_home}/jars/*",
         "spark.yarn.stagingDir": f"{_store(cluster)}{cluster.home}/staging",
-        # Killed executors are what some commands are about.
-        "spark.executor.maxNumFailures": 10000,
     }
 
 
