@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 import io.oap.cache.file.HadoopFileSource
 import io.oap.common.FileIdentity
-import io.oap.spark.iceberg.IcebergRows
+import io.oap.spark.iceberg.RowsOfIceberg
 import io.oap.spark.rpc.Background
 import io.oap.spark.scan.CachedParquetScan
 
@@ -113,7 +113,7 @@ private[buildside] object FilesNow {
   private def filesOf(plan: SparkPlan): Option[Either[Any, Asked]] = plan match {
     case batch: BatchScanExec => batch.scan match {
         case parquet: CachedParquetScan => filesOf(parquet).map(Right(_))
-        case other => IcebergRows.of(other).map(Left(_))
+        case other => RowsOfIceberg.of(other).map(Left(_))
       }
     case scan: FileSourceScanExec =>
       val listed = scan.selectedPartitions

@@ -36,7 +36,7 @@ import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, HashedRelati
 import org.apache.spark.sql.internal.SQLConf
 
 import io.oap.spark.filescan.CachedFormat
-import io.oap.spark.iceberg.IcebergRows
+import io.oap.spark.iceberg.RowsOfIceberg
 import io.oap.spark.scan.CachedParquetScan
 
 /**
@@ -140,7 +140,7 @@ private[spark] object PlanShape {
   /** Filters that Spark gives a scan may be of a join above the broadcast; Iceberg's scans tell. */
   private def scanned(batch: BatchScanExec): Option[Seq[Any]] = batch.scan match {
     case scan: CachedParquetScan if batch.runtimeFilters.isEmpty => ofParquet(scan)
-    case scan if IcebergRows.of(scan).isDefined && failsOnDamage(batch.conf, _ => None) =>
+    case scan if RowsOfIceberg.of(scan).isDefined && failsOnDamage(batch.conf, _ => None) =>
       Some(Seq[Any]("iceberg", scan.readSchema()))
     case _ => None
   }

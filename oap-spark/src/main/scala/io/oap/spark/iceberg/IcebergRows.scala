@@ -53,16 +53,20 @@ private[spark] final case class IcebergDeletes(
     length: Option[Long],
     columns: Seq[Int])
 
-private[spark] object IcebergRows extends Logging {
-
-  /** With more of them than that, a table is no small dimension. */
-  private val MostSplits = 256
+/** Asked of every scan, so it names no class of Iceberg's: most applications have none of them. */
+private[spark] object RowsOfIceberg {
 
   /** Returns what a scan reads; none of scans that are not Iceberg's, or whose rows have more to them. */
   def of(scan: Scan): Option[IcebergRows] = scan match {
     case cached: CachedIcebergScan => cached.rows
     case _ => None
   }
+}
+
+private[iceberg] object IcebergRows extends Logging {
+
+  /** With more of them than that, a table is no small dimension. */
+  private val MostSplits = 256
 
   /**
    * Fails open: a table may have no UUID.
