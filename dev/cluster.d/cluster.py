@@ -40,11 +40,14 @@ def memory_in_mib(text):
 
 
 @contextmanager
-def locked():
-    """One command changes the cluster at a time."""
+def locked(name="cluster", taken=None):
+    """One command changes the cluster at a time; the others wait, or end with what `taken` says."""
     HOME.parent.mkdir(exist_ok=True)
-    with open(HOME.parent / "cluster.lock", "w", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with open(HOME.parent / f"{name}.lock", "w", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (fcntl.LOCK_NB if taken else 0))
+        except BlockingIOError:
+            sys.exit(taken)
         yield
 
 

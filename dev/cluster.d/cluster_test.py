@@ -204,6 +204,9 @@ class Yarn(unittest.TestCase):
 class Kubernetes(unittest.TestCase):
     """What stands in for a node makes of a pod."""
 
+    # Of the variables that an executor's pod has.
+    NAMES = ("DRIVER_URL", "EXECUTOR_ID", "EXECUTOR_CORES", "APPLICATION_ID", "EXECUTOR_POD_NAME", "EXECUTOR_MEMORY")
+
     def pod(self, *variables):
         container = {"name": "c", "image": "i", "env": list(variables)}
         return {"metadata": {"name": "p", "namespace": "n"}, "spec": {"containers": [container]}}
@@ -218,9 +221,7 @@ class Kubernetes(unittest.TestCase):
         self.assertEqual(kubelet.environment(pod, "127.1.1.2"), {"A": "x", "IP": "127.1.1.2", "EMPTY": ""})
 
     def test_command_of_an_executor(self):
-        names = ("DRIVER_URL", "EXECUTOR_ID", "EXECUTOR_CORES", "APPLICATION_ID", "EXECUTOR_POD_IP",
-                 "EXECUTOR_POD_NAME", "EXECUTOR_MEMORY")  # fmt: skip
-        variables = {f"SPARK_{name}": name.lower() for name in names}
+        variables = {f"SPARK_{name}": name.lower() for name in (*self.NAMES, "EXECUTOR_POD_IP")}
         variables.update({f"SPARK_JAVA_OPT_{i}": f"-D{i}" for i in (10, 9)})
         words = kubelet.command(variables, "java", "/spark/jars")
         self.assertEqual(words[:5], ["java", "-D9", "-D10", "-Xmsexecutor_memory", "-Xmxexecutor_memory"])
@@ -229,10 +230,8 @@ class Kubernetes(unittest.TestCase):
 
     def test_a_status_that_the_server_did_not_take_is_told_again(self):
         field = {"fieldRef": {"fieldPath": "status.podIP"}}
-        names = ("DRIVER_URL", "EXECUTOR_ID", "EXECUTOR_CORES", "APPLICATION_ID", "EXECUTOR_POD_NAME",
-                 "EXECUTOR_MEMORY")  # fmt: skip
         pod = self.pod({"name": "SPARK_EXECUTOR_POD_IP", "valueFrom": field},
-                       *({"name": f"SPARK_{name}", "value": "1"} for name in names))
+                       *({"name": f"SPARK_{name}", "value": "1"} for name in self.NAMES))
         pod["metadata"]["uid"], pod["status"] = "u", {"phase": "Pending"}
         asked = []
 

@@ -2,10 +2,17 @@
 was given is killed.
 """
 
+import os
+
 import hosts
 
 # Beside its heap and its pool: code, threads, direct buffers, and what tasks decode into.
 OVERHEAD_MIB = 768
+
+
+def machine_mib():
+    """Memory of this machine, which all hosts have together."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
 
 
 def spark_settings(cluster):

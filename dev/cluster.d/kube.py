@@ -181,7 +181,7 @@ def workers(cluster):
         memory = sum(kubelet.limit(pod) or 0 for pod in mine) >> 20
         found[name] = {
             "cores": f"{len(mine) * cluster.settings['executor_cores']} of {os.cpu_count()}",
-            "memory": f"{memory} of {os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') >> 20}",
+            "memory": f"{memory} of {containers.machine_mib()}",
         }
     return found
 

@@ -17,6 +17,7 @@ from datetime import datetime, timezone
 from http.client import HTTPException
 from pathlib import Path
 
+import containers
 import processes
 from kube_api import Api, path
 
@@ -103,10 +104,12 @@ class Running:
             self.process.kill()
 
     def check_memory(self):
+        if self.limit is None:
+            return
         # With what it has started, such as Python.
         all_pids = [self.process.pid, *(one["pid"] for one in processes.descendants({"pid": self.process.pid}))]
         resident = sum(map(processes.resident, all_pids))
-        if self.limit is not None and resident > self.limit:
+        if resident > self.limit:
             self.why = "OOMKilled"
             print(f"{self.pod['metadata']['name']}: {resident >> 20} MiB, limit {self.limit >> 20} MiB", flush=True)
             self.process.kill()
@@ -122,7 +125,7 @@ class Kubelet:
         self.started = 0
 
     def register(self):
-        room = {"cpu": str(os.cpu_count()), "memory": f"{os.sysconf('SC_PHYS_PAGES') * 4}Ki", "pods": str(MOST_PODS)}
+        room = {"cpu": str(os.cpu_count()), "memory": f"{containers.machine_mib()}Mi", "pods": str(MOST_PODS)}
         node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": self.asked.node}}
         self.api.change("/api/v1/nodes", "POST", node, but=(CONFLICT,))
         status = {

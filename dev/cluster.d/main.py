@@ -6,7 +6,6 @@ on, or, with --netns, network namespaces.
 """
 
 import argparse
-import fcntl
 import os
 import signal
 import sys
@@ -18,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 import measurements
 import processes
 from arguments import number, size
-from cluster import HOME, ROOT, Cluster, locked
+from cluster import ROOT, Cluster, locked
 
 # Commands that start nothing need no Spark, and answer at once.
 LIGHT = ("stop", "status", "kill", "retire", "pause", "resume")
@@ -209,11 +208,7 @@ def free_cluster():
 
 def measure(asked):
     jars = [os.environ["OAP_JAR"], os.environ["OAP_TPCDS_JAR"]]
-    with open(HOME.parent / "measurement.lock", "w", encoding="utf-8") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            sys.exit("another measurement has this cluster; wait for it, or end it")
+    with locked("measurement", taken="another measurement has this cluster; wait for it, or end it"):
         sys.exit(measurements.run(asked, free_cluster(), ROOT, *jars))
 
 

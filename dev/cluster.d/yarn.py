@@ -52,7 +52,7 @@ def start_master(cluster):
     server = {
         **client,
         "yarn.scheduler.minimum-allocation-mb": "64",
-        "yarn.scheduler.maximum-allocation-mb": _machine_mib(),
+        "yarn.scheduler.maximum-allocation-mb": containers.machine_mib(),
         # A host that is gone counts as lost after these.
         "yarn.nm.liveness-monitor.expiry-interval-ms": "10000",
         "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "200",
@@ -83,7 +83,7 @@ def start_worker(cluster, one):
         "yarn.nodemanager.webapp.address": f"{host}:0",
         "yarn.nodemanager.local-dirs": folder / "local",
         "yarn.nodemanager.log-dirs": cluster.log(name).with_suffix(""),
-        "yarn.nodemanager.resource.memory-mb": _machine_mib(),
+        "yarn.nodemanager.resource.memory-mb": containers.machine_mib(),
         # One more, for the ApplicationMaster.
         "yarn.nodemanager.resource.cpu-vcores": executors * cluster.settings["executor_cores"] + 1,
         f"yarn.nodemanager.resource-type.{SLOT}": executors,
@@ -113,10 +113,6 @@ def _daemon(cluster, number, name, files, program):
     class_path = maven.class_path(cluster, "yarn")
     words = hadoop.command(cluster, number, class_path, conf, [f"{SERVERS}.{program}"], heap="384m")
     return processes.spawn(words, cluster.log(name), cluster.environment(), cluster.home)
-
-
-def _machine_mib():
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
 
 
 def spark_settings(cluster):
