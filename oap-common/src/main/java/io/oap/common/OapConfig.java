@@ -91,7 +91,7 @@ public final class OapConfig {
           "spark.oap.cache.dataframes",
           false,
           Scope.SESSION,
-          "Whether CACHE TABLE, cache() and persist() of this session keep flat columns as vector "
+          "Whether CACHE TABLE, cache() and persist() of this session keep columns as vector "
               + "chunks in the pool. They count to the four fifths of a pool that may stay; what has "
               + "no room there is kept on the heap.");
 

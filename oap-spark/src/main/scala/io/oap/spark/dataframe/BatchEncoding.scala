@@ -20,14 +20,14 @@ import io.oap.spark.vector.{FlatVector, VectorType, ZoneCopy}
 private[dataframe] final class BatchEncoding(shape: BatchShape) extends Logging {
   import shape._
 
-  private val forms = types.toSeq.map(VectorType.of(_).get)
+  private val forms = stored.toSeq.map(VectorType.of(_).get)
   private val pool = if (entersPool) ExecutorCache.get().map(_.owned) else None
   private lazy val zones = new ZoneCopy
   private lazy val memory = new GrowingMemory
 
   /** A batch of packed rows. */
   def batch(rows: PackedRows): CachedBatch = {
-    val columns = types.indices.map(i => new RowsVector(rows, i, types(i)))
+    val columns = stored.indices.map(i => new RowsVector(rows, i, stored(i)))
     columns.foreach(_.select(0, rows.count))
     encoded(rows.count, columns, rows.copy()) { (i, encoder) =>
       encode(columns(i), forms(i), rows.count, encoder)

@@ -17,14 +17,18 @@ import io.oap.spark.vector.{OffHeapVector, VectorType}
 /**
  * What batches are like.
  *
- * @param types of the columns, flat ones
+ * @param types of the columns
  * @param entersPool whether the pool is for them
  * @param mostRows of a batch
  */
 private[dataframe] final case class BatchShape(
     types: Array[DataType],
     entersPool: Boolean,
-    mostRows: Int)
+    mostRows: Int) {
+
+  /** The flat types as which the columns are kept. */
+  lazy val stored: Array[DataType] = types.map(DataFrames.stored(_).get)
+}
 
 /** Makes batches of what a plan gives. */
 private[dataframe] trait BatchFill[T] extends Serializable {
@@ -67,8 +71,8 @@ private[dataframe] final class RowsFill(shape: BatchShape) extends BatchFill[Int
 }
 
 /**
- * Makes batches of columnar ones, column by column. The columns are copied first, so that they can
- * still become rows.
+ * Makes batches of columnar ones with flat columns, column by column. The columns are copied first,
+ * so that they can still become rows.
  */
 private[dataframe] final class ColumnsFill(shape: BatchShape) extends BatchFill[ColumnarBatch] {
   import shape._

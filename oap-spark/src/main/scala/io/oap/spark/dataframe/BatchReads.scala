@@ -16,7 +16,7 @@ import io.oap.spark.executor.ExecutorCache
 import io.oap.spark.filter.{TaskFilter, ZoneScan}
 import io.oap.spark.vector.{RowSelection, ScanVector, VectorType}
 
-/** A column that is read: its place in the batch, and its type. */
+/** A column that is read: its place in the batch, and the flat type as which it is kept. */
 private[dataframe] final case class ReadColumn(index: Int, dataType: DataType)
 
 /**
@@ -144,7 +144,8 @@ private[dataframe] object BatchReads {
   /** The columns that a query wants of a cached DataFrame. */
   def columns(cached: Seq[Attribute], selected: Seq[Attribute]): Seq[ReadColumn] = {
     val places = cached.map(_.exprId).zipWithIndex.toMap
-    selected.map(column => ReadColumn(places(column.exprId), column.dataType))
+    selected.map(column =>
+      ReadColumn(places(column.exprId), DataFrames.stored(column.dataType).get))
   }
 
   /** Reads a partition until its task ends. */
@@ -154,7 +155,10 @@ private[dataframe] object BatchReads {
     reads
   }
 
-  /** Reads a partition as rows; each is good until the next one is asked for. */
+  /**
+   * Reads a partition as rows; each is good until the next one is asked for. The bytes of a nested value
+   * stand where the value is to stand.
+   */
   def rowsOf(batches: Iterator[CachedBatch], columns: Seq[ReadColumn]): Iterator[InternalRow] = {
     val unsafe = UnsafeProjection.create(columns.map(_.dataType).toArray)
     of(batches, columns).flatMap(_.rowIterator().asScala).map(unsafe)

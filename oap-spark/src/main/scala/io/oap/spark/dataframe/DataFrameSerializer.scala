@@ -16,15 +16,15 @@ import org.apache.spark.storage.StorageLevel
 import io.oap.spark.internals.SparkInternals
 
 /**
- * Keeps cached DataFrames with flat columns as vector chunks: what Spark calls by
- * `spark.sql.cache.serializer`. All others, and those of sessions that want it so, are kept by
+ * Keeps cached DataFrames as vector chunks: what Spark calls by `spark.sql.cache.serializer`. Those
+ * with a column that has no form there, and those of sessions that want it so, are kept by
  * Spark's own serializer. Both kinds can be read by any session, whatever it wants by then.
  */
 final class DataFrameSerializer extends SimpleMetricsCachedBatchSerializer {
   private val sparks = new DefaultCachedBatchSerializer
 
   override def supportsColumnarInput(schema: Seq[Attribute]): Boolean =
-    areOurs(schema, SQLConf.get)
+    DataFrames.areOn(SQLConf.get) && DataFrames.areFlat(schema.map(_.dataType))
 
   /** An adaptive plan seldom ends in columns: Spark would make them of its rows first. */
   override def convertToColumnarPlanIfPossible(plan: SparkPlan): SparkPlan = plan match {
@@ -51,7 +51,7 @@ final class DataFrameSerializer extends SimpleMetricsCachedBatchSerializer {
         sparks.convertInternalRowToCachedBatch(input, schema, storageLevel, conf))
 
   private def areOurs(schema: Seq[Attribute], conf: SQLConf): Boolean =
-    DataFrames.areOn(conf) && DataFrames.areFlat(schema.map(_.dataType))
+    DataFrames.areOn(conf) && schema.forall(column => DataFrames.stored(column.dataType).isDefined)
 
   private def shape(schema: Seq[Attribute], level: StorageLevel, conf: SQLConf): BatchShape = {
     // What Spark would serialize at once does not go to the pool and out of it again.

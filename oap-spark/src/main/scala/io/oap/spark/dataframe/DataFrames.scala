@@ -4,7 +4,7 @@ import org.apache.spark.SparkConf
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.internal.{SQLConf, StaticSQLConf}
-import org.apache.spark.sql.types.DataType
+import org.apache.spark.sql.types._
 
 import io.oap.common.OapConfig
 import io.oap.spark.vector.VectorType
@@ -49,6 +49,17 @@ private[spark] object DataFrames extends Logging {
       math.min(conf.columnBatchSize, PackedRows.MOST_ROWS)
     else PackedRows.MOST_ROWS
 
-  /** Whether all columns have a vector form. */
+  /** Whether all columns have a vector form of their own, in which Spark can read them. */
   def areFlat(types: Seq[DataType]): Boolean = types.forall(VectorType.of(_).isDefined)
+
+  /**
+   * The flat type as which a column is kept, if it can be. A nested value is kept as the bytes that it
+   * has in a binary row of Spark's, which says of both where they lie in the same way. What a user
+   * defines is kept as what it is made of.
+   */
+  def stored(dataType: DataType): Option[DataType] = dataType match {
+    case _: StructType | _: ArrayType | _: MapType => Some(BinaryType)
+    case defined: UserDefinedType[_] => stored(defined.sqlType)
+    case other => Option.when(VectorType.of(other).isDefined)(other)
+  }
 }
