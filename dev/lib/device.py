@@ -51,7 +51,7 @@ class Limit:
         self.folder, self.rate = folder, bytes_per_second
         self.number = number_of(folder, devices)
         self.cgroups = cgroups
-        name = f"oap-tpcds-{os.getpid()}"
+        name = f"oap-{os.getpid()}"
         v2 = next((c for c in (cgroups, cgroups / "unified") if _has_io(c)), None)
         if v2:
             self.group, self.key, self.line = v2 / name, "io.max", f"{self.number} rbps={self.rate}"
