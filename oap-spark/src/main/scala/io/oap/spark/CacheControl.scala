@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.FileSourceScanExec
 import io.oap.cache.pool.PoolStats
 import io.oap.cache.stats.{CacheCounters, Figure}
 import io.oap.spark.buildside.BuildSides
-import io.oap.spark.directory.{Answer, Cluster}
+import io.oap.spark.cluster.{Answer, Cluster}
 import io.oap.spark.executor.{Clear, ExecutorCache, ListChunks, Part, TellPool}
 import io.oap.spark.read.CountingFormat
 

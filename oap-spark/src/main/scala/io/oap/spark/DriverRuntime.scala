@@ -2,7 +2,7 @@ package io.oap.spark
 
 import org.apache.spark.{SparkContext, SparkEnv}
 
-import io.oap.spark.directory.Cluster
+import io.oap.spark.cluster.Cluster
 import io.oap.spark.internals.{PerSparkContext, SparkInternals, SparkUi}
 import io.oap.spark.scan.ScanHistory
 import io.oap.spark.sql.Warming

@@ -3,7 +3,7 @@ package io.oap.spark.directory
 import java.util.Arrays
 
 /** The columns of files with an equal schema: for each leaf the top-level column it belongs to. */
-final private class FileColumns(val names: Array[String]) {
+final private[spark] class FileColumns(val names: Array[String]) {
   override def equals(other: Any): Boolean = other match {
     case that: FileColumns =>
       Arrays.equals(names.asInstanceOf[Array[AnyRef]], that.names.asInstanceOf[Array[AnyRef]])
@@ -21,7 +21,7 @@ final private class FileColumns(val names: Array[String]) {
  *
  * @param chunkBytes encoded length of each column chunk, by row group * columns + column
  */
-final private class FileChunks(
+final private[spark] class FileChunks(
     val columns: FileColumns,
     val starts: Array[Long],
     val chunkBytes: Array[Int]) {
@@ -130,7 +130,7 @@ final private class FileChunks(
 }
 
 /** What a report changed of what one executor holds of one file. */
-final private class HeldChange {
+final private[spark] class HeldChange {
   var chunks = 0
   var bytes = 0L
   var newBytes = 0L

@@ -65,7 +65,7 @@ private[spark] object KnownExecutor {
  * held in it at once; its number is given out again after a sweep has gone through the files, which
  * is worth while for many slots together. Not safe for threads.
  */
-final private class Slots {
+final private[spark] class Slots {
   private var owners = new Array[KnownExecutor](64)
   private var end = 0
   private val free = new java.util.ArrayDeque[Integer]

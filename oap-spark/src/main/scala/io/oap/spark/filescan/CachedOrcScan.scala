@@ -20,7 +20,7 @@ import io.oap.cache.{ColumnCache, ReadContext, WarmedChunks}
 import io.oap.cache.orc.OrcLayout
 import io.oap.cache.stats.CacheCounters
 import io.oap.common.FileIdentity
-import io.oap.spark.directory.Cluster
+import io.oap.spark.cluster.Cluster
 import io.oap.spark.executor.ExecutorCache
 import io.oap.spark.read._
 import io.oap.spark.scan.{CachedParquetScan, CachedScan, FilePart, GroupPlaces, Place, ScanShares}

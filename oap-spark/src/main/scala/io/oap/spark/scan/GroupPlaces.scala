@@ -6,7 +6,8 @@ import scala.util.control.NonFatal
 import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging
 
-import io.oap.spark.directory.{Cluster, Directory, DirectoryScan}
+import io.oap.spark.cluster.Cluster
+import io.oap.spark.directory.{Directory, DirectoryScan}
 import io.oap.spark.executor.{ExecutorRequest, ReportAnew}
 import io.oap.spark.placement.{Holding, Placement, PlacementRules, PlacementUnit}
 

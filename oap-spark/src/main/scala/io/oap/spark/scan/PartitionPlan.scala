@@ -9,7 +9,8 @@ import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFil
 import org.apache.spark.sql.internal.SQLConf
 
 import io.oap.common.FileIdentity
-import io.oap.spark.directory.{Cluster, Directory}
+import io.oap.spark.cluster.Cluster
+import io.oap.spark.directory.Directory
 import io.oap.spark.executor.{ExecutorRequest, ReportAnew}
 import io.oap.spark.placement.{Holding, Placement, PlacementRules, PlacementUnit, RowGroupView}
 import io.oap.spark.read.PlacedPartition

@@ -11,7 +11,8 @@ import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging
 
 import io.oap.common.FileIdentity
-import io.oap.spark.directory.{CachedShares, Cluster}
+import io.oap.spark.cluster.Cluster
+import io.oap.spark.directory.CachedShares
 
 /**
  * What part of each column of a scan the pools hold, for EXPLAIN. Spark also asks for it whenever

@@ -2,7 +2,7 @@ package io.oap.spark.sql
 
 import org.apache.spark.sql.types._
 
-import io.oap.spark.directory.Cluster
+import io.oap.spark.cluster.Cluster
 import io.oap.spark.status.Advice
 
 /** The table `oap.system.advice`. */

@@ -8,7 +8,7 @@ import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.types._
 
 import io.oap.cache.stats.Figure
-import io.oap.spark.directory.Cluster
+import io.oap.spark.cluster.Cluster
 import io.oap.spark.executor.{Pin, Unpin, Verify}
 import io.oap.spark.table.{PinnedColumns, PinnedTables}
 

@@ -10,7 +10,7 @@ import org.apache.spark.sql.types._
 
 import io.oap.cache.quota.QuotaRule.Kind
 import io.oap.cache.stats.Figure
-import io.oap.spark.directory.Cluster
+import io.oap.spark.cluster.Cluster
 import io.oap.spark.executor.{HeldChunk, HeldFile, ListChunks}
 import io.oap.spark.status.Figures
 import io.oap.spark.table.{QuotaRegistry, TablesRead}

@@ -12,7 +12,7 @@ import org.apache.spark.sql.types._
 
 import io.oap.common.OapConfig
 import io.oap.spark.buildside.BuildSides
-import io.oap.spark.directory.{Answer, Cluster}
+import io.oap.spark.cluster.{Answer, Cluster}
 import io.oap.spark.executor.{Clear, ExecutorRequest, PathSlices}
 
 /**

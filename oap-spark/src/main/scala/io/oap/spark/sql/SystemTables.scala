@@ -10,7 +10,7 @@ import org.apache.spark.sql.types._
 import io.oap.cache.stats.Figure
 import io.oap.common.{ConfigEntry, OapConfig}
 import io.oap.spark.buildside.{BuildSideFigures, BuildSides}
-import io.oap.spark.directory.{Answer, Cluster}
+import io.oap.spark.cluster.{Answer, Cluster}
 import io.oap.spark.status.{ExecutorReport, Figures, PoolReport, ScanReport}
 
 /** The tables of `oap.system`, with what their columns mean. */

@@ -7,7 +7,7 @@ import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.oap.cache.stats.Figure
 import io.oap.spark.{CacheControl, CacheSuite, NoDirectMemory}
-import io.oap.spark.directory.Cluster
+import io.oap.spark.cluster.Cluster
 
 /** What a pool holds, told to the driver, which in local mode is the same process. */
 class ExecutorReporterSuite extends CacheSuite with Eventually {

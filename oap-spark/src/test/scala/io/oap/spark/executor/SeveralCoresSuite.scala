@@ -4,7 +4,7 @@ import org.scalatest.concurrent.Eventually.{eventually, interval, timeout}
 import org.scalatest.time.SpanSugar._
 
 import io.oap.spark.{CacheControl, ExecutorsSuite}
-import io.oap.spark.directory.Cluster
+import io.oap.spark.cluster.Cluster
 
 /** An executor whose first tasks come to its cache all at the same time, as those of several cores do. */
 class SeveralCoresSuite extends ExecutorsSuite(executors = 1, cores = 4) {

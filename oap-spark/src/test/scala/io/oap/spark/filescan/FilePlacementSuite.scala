@@ -7,7 +7,7 @@ import org.apache.spark.sql.execution.datasources.{FileStatusWithMetadata, Parti
 import org.apache.spark.sql.internal.SQLConf
 
 import io.oap.spark.{CacheControl, CacheSuite}
-import io.oap.spark.directory.Cluster
+import io.oap.spark.cluster.Cluster
 import io.oap.spark.placement.PlacementRules
 
 /** Where the files of a V1 scan are to be read, as Spark is told. */

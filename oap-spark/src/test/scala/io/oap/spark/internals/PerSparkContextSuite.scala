@@ -7,7 +7,7 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
-import io.oap.spark.directory.Cluster
+import io.oap.spark.cluster.Cluster
 import io.oap.spark.status.CacheStatus
 import io.oap.spark.table.{PinnedTables, QuotaRegistry}
 

@@ -10,7 +10,8 @@ import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
 
 import io.oap.common.FileIdentity
-import io.oap.spark.directory.{Directory, DirectoryScan, ExecutorOccupancy}
+import io.oap.spark.cluster.ExecutorOccupancy
+import io.oap.spark.directory.{Directory, DirectoryScan}
 import io.oap.spark.rpc.{FileDelta, FileLayout, ResidencyDelta}
 import io.oap.spark.scan.PartitionPlan
 

@@ -19,7 +19,7 @@ import org.apache.spark.sql.types.LongType
 
 import io.oap.common.FileIdentity
 import io.oap.spark.CacheSuite
-import io.oap.spark.directory.Cluster
+import io.oap.spark.cluster.Cluster
 import io.oap.spark.read.PlacedPartition
 import io.oap.spark.rpc.{FileDelta, FileLayout, ResidencyDelta}
 

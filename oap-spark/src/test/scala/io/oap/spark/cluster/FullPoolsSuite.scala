@@ -1,4 +1,4 @@
-package io.oap.spark.directory
+package io.oap.spark.cluster
 
 import org.apache.spark.sql.functions.sum
 import org.scalatest.concurrent.Eventually.{eventually, interval, timeout}

@@ -1,4 +1,4 @@
-package io.oap.spark.directory
+package io.oap.spark.cluster
 
 import org.apache.spark.SparkEnv
 import org.apache.spark.sql.functions.sum

@@ -1,7 +1,8 @@
-package io.oap.spark.directory
+package io.oap.spark.cluster
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.oap.spark.directory.{Directory, DirectoryReports}
 import io.oap.spark.executor.HandOver
 
 /** To whom the row groups of an executor that leaves are dealt out. */

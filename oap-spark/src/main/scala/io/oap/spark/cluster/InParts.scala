@@ -1,4 +1,4 @@
-package io.oap.spark.directory
+package io.oap.spark.cluster
 
 import scala.concurrent.duration.FiniteDuration
 

@@ -1,4 +1,4 @@
-package io.oap.spark.directory
+package io.oap.spark.cluster
 
 import java.lang.ref.WeakReference
 import java.util.IdentityHashMap
@@ -13,10 +13,9 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.{SparkConf, SparkContext, SparkEnv}
 import org.apache.spark.internal.Logging
-import org.apache.spark.scheduler._
-import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 
 import io.oap.common.OapConfig
+import io.oap.spark.directory.{Directory, FollowedTables, RemovedFiles}
 import io.oap.spark.executor._
 import io.oap.spark.internals.{PerSparkContext, SparkInternals}
 import io.oap.spark.rpc.{OtherVersionException, ServiceNames, SparkRpc, Wire}
@@ -75,7 +74,8 @@ private[spark] final class Cluster private (
   private def start(context: SparkContext): Unit = {
     earned = earnedExecutors(context)
     // First the events, then those that are there: none is missed, and to join twice does no harm.
-    context.addSparkListener(new Events)
+    context.addSparkListener(
+      new ExecutorEvents(joined, lost, () => logged.applicationEnded(), load, removedFiles))
     SparkInternals.executors(context).forEach(joined(_))
     val environment = SparkEnv.get
     // A local driver is its executor, too, and can be asked before the first report.
@@ -273,44 +273,6 @@ private[spark] final class Cluster private (
     capacities.remove(id)
     refused.remove(id)
     earned.foreach(_.lost(id))
-  }
-
-  private final class Events extends SparkListener {
-    override def onApplicationEnd(event: SparkListenerApplicationEnd): Unit =
-      logged.applicationEnded()
-
-    override def onExecutorAdded(event: SparkListenerExecutorAdded): Unit =
-      joined(SparkInternals.executor(event))
-
-    override def onExecutorRemoved(event: SparkListenerExecutorRemoved): Unit =
-      lost(event.executorId, event.reason)
-
-    override def onExecutorExcluded(event: SparkListenerExecutorExcluded): Unit =
-      load.excluded(event.executorId)
-
-    override def onExecutorUnexcluded(event: SparkListenerExecutorUnexcluded): Unit =
-      load.included(event.executorId)
-
-    override def onNodeExcluded(event: SparkListenerNodeExcluded): Unit =
-      load.excluded(event.hostId)
-
-    override def onNodeUnexcluded(event: SparkListenerNodeUnexcluded): Unit =
-      load.included(event.hostId)
-
-    override def onTaskStart(event: SparkListenerTaskStart): Unit =
-      load.taskStarted(event.taskInfo.executorId, event.taskInfo.taskId, event.stageId)
-
-    override def onTaskEnd(event: SparkListenerTaskEnd): Unit =
-      load.taskEnded(event.taskInfo.executorId, event.taskInfo.taskId)
-
-    override def onStageCompleted(event: SparkListenerStageCompleted): Unit =
-      load.stageEnded(event.stageInfo.stageId)
-
-    override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
-      case end: SparkListenerSQLExecutionEnd =>
-        Option(SparkInternals.execution(end)).foreach(removedFiles.executionEnded)
-      case _ => ()
-    }
   }
 }
 

@@ -1,7 +1,8 @@
-package io.oap.spark.directory
+package io.oap.spark.cluster
 
 import scala.collection.mutable.ArrayBuffer
 
+import io.oap.spark.directory.{Directory, FileChunks, KnownExecutor}
 import io.oap.spark.executor.HandOver
 import io.oap.spark.placement.{Hash64, Holding, Placement, PlacementRules, PlacementUnit}
 

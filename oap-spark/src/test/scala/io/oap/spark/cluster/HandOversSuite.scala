@@ -1,4 +1,4 @@
-package io.oap.spark.directory
+package io.oap.spark.cluster
 
 import java.util.concurrent.{ConcurrentHashMap, ConcurrentLinkedQueue, CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.{AtomicInteger, AtomicLong, AtomicReference}

@@ -1,9 +1,11 @@
-package io.oap.spark.directory
+package io.oap.spark.cluster
 
 import scala.concurrent.duration.FiniteDuration
 import scala.util.control.NonFatal
 
 import org.apache.spark.internal.Logging
+
+import io.oap.spark.directory.Directory
 
 /**
  * Notices executors that are decommissioned, of which Spark posts no event, and has the others copy

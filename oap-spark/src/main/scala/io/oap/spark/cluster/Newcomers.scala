@@ -1,10 +1,11 @@
-package io.oap.spark.directory
+package io.oap.spark.cluster
 
 import scala.collection.mutable.ArrayBuffer
 import scala.util.control.NonFatal
 
 import org.apache.spark.internal.Logging
 
+import io.oap.spark.directory.{Directory, FileChunks, KnownExecutor, Slots}
 import io.oap.spark.executor.HandOver
 import io.oap.spark.placement.{Hash64, LiveExecutor, Placement}
 import io.oap.spark.rpc.Background
