@@ -10,6 +10,7 @@ import static io.oap.common.ConfigEntries.words;
 
 import io.oap.common.ConfigEntry.Scope;
 import java.util.List;
+import java.util.Optional;
 
 /** Every configuration key of OAP. */
 public final class OapConfig {
@@ -119,6 +120,20 @@ public final class OapConfig {
           "With spark.decommission.enabled: how long an executor that is decommissioned stays for "
               + "others to copy what its pool holds, first what was asked for most. 0s: it stays no "
               + "longer than Spark has it stay, and nothing is copied.");
+
+  public static final ConfigEntry<Optional<PoolShare>> CACHE_REPLICAS =
+      new ConfigEntry<>(
+          "spark.oap.cache.replicas",
+          "percent or bytes",
+          "",
+          PoolShare.ALLOWED + ", or nothing",
+          Scope.STATIC,
+          "0.1.0",
+          "How much of its pool each executor keeps second copies in, of what is asked for most in "
+              + "the pools of others, so that it is not read from files again when one of them "
+              + "dies without notice. A copy takes free room, or the place of what is asked for "
+              + "less often. Nothing: no copies are made.",
+          text -> text.isBlank() ? Optional.empty() : Optional.of(PoolShare.parse(text)));
 
   public static final ConfigEntry<Long> CACHE_KEEP_EXECUTORS =
       duration(
@@ -282,6 +297,7 @@ public final class OapConfig {
           PLACEMENT,
           CACHE_LOAD_TIMEOUT,
           CACHE_HAND_OVER,
+          CACHE_REPLICAS,
           CACHE_KEEP_EXECUTORS,
           CACHE_FOOTER_SIZE,
           BUILDSIDES_ENABLED,

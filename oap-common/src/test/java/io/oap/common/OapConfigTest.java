@@ -10,6 +10,7 @@ import java.lang.reflect.Modifier;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -118,6 +119,14 @@ class OapConfigTest {
   void share_percentOrSize_isPartOfThePool(String text, long bytes) {
     assertEquals(bytes, PoolShare.parse(" " + text + " ").of(1000));
     assertEquals(text, PoolShare.parse(text).toString());
+  }
+
+  @Test
+  void replicas_shareOrNothing_isOptional() {
+    assertEquals(Optional.empty(), get(OapConfig.CACHE_REPLICAS, " "));
+    assertEquals(100, get(OapConfig.CACHE_REPLICAS, "10%").orElseThrow().of(1000));
+    assertRefused(OapConfig.CACHE_REPLICAS, "0.1x");
+    assertRefused(OapConfig.CACHE_REPLICAS, "0%");
   }
 
   @Test

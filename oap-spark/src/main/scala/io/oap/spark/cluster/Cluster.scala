@@ -57,10 +57,11 @@ private[spark] final class Cluster private (
   /** Why the reports of executors are not read that have another version of the jar. */
   private val refused = TrieMap.empty[String, String]
 
-  private val handOvers = new HandOvers(new HandOvers.Ask {
+  private val askOne = new HandOvers.Ask {
     override def apply[A](id: String, request: ExecutorRequest[A], time: FiniteDuration) =
       send(Seq(id -> request), time).head.value
-  })
+  }
+  private val handOvers = new HandOvers(askOne)
   private val newcomers = new Newcomers(directory, handOvers, peers.contains)
 
   private val inParts = new InParts(new InParts.Send {
@@ -105,12 +106,15 @@ private[spark] final class Cluster private (
   /** Notices what Spark tells nobody of, from a thread of its own, until the application ends. */
   private def watch(context: SparkContext): Unit = {
     val leaving = leavingExecutors(context)
+    val replicas = Replicas.share(conf).map(
+      new Replicas(directory, _, handOvers, askOne, peers.contains))
     def look(): Unit = while (!context.isStopped) {
       leaving.foreach(_.check())
       earned.foreach(_.check())
+      replicas.foreach(_.check())
       Thread.sleep(WatchMillis)
     }
-    if (leaving.nonEmpty || earned.nonEmpty) {
+    if (leaving.nonEmpty || earned.nonEmpty || replicas.nonEmpty) {
       val thread = new Thread(() => look(), "oap-watch")
       thread.setDaemon(true)
       thread.start()

@@ -61,8 +61,7 @@ private final class HandOverPlan(directory: Directory, isReachable: String => Bo
     } yield Holding(executor, held, held)
     val wanted = bytes(chunks)
     Option.when(wanted > 0 && holdings.forall(_.wantedBytes < wanted)) {
-      // As PartitionPlan calls it: the first row group has what stands before it.
-      val position = if (rowGroup == 0) 0 else file.starts(rowGroup)
+      val position = file.position(rowGroup)
       val home = directory.home(Hash64.pieceKey(key, position)).fold(-1)(known.indexOf(_))
       PlacementUnit(key, position, wanted, holdings.sortBy(_.executor).toArray, home, Array.empty)
     }

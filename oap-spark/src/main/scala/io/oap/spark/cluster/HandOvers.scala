@@ -30,6 +30,9 @@ private final class HandOvers(
   /** Of executors that leave, which have no time to wait until newcomers have all. */
   private val forLeaving = Background.threads("oap-hand-over-%d", MostThreads)
 
+  /** When the last one was begun that does not wait for others. */
+  @volatile private var begunAt = Option.empty[Long]
+
   /** Executors refuse what is more at a time than they have threads for, and others ask them too. */
   private val places = Striped.lazyWeakSemaphore(Stripes, AtATime)
 
@@ -42,7 +45,21 @@ private final class HandOvers(
   def begin(from: String, what: String, stays: Option[FiniteDuration])(
       deal: => Option[HandOver]): Unit = {
     val threads = if (stays.isDefined) forLeaving else forNewcomers
+    begunAt = Some(nanoTime())
     threads.execute(() => run(from, what, threads, new Questions(stays), deal))
+  }
+
+  /** Whether something is copied that [[begin]] has begun, or may be. */
+  def mayBeUnderWay: Boolean = begunAt.exists(nanoTime() - _ < MostTime.toNanos)
+
+  /**
+   * Has an executor that stays hand something over, one part at a time, and waits until it has, or
+   * until the time is over.
+   */
+  def copy(from: String, deal: HandOver): Unit = {
+    val questions = new Questions(stays = None)
+    for (BegunHandOver(number, bytes) <- questions.askInTurn(from, deal) if bytes > 0)
+      new Parts(from, number, threads = None, questions).pass()
   }
 
   private def run(
@@ -55,7 +72,7 @@ private final class HandOvers(
       val begun = deal.flatMap(questions.askInTurn(from, _))
       for (BegunHandOver(number, bytes) <- begun if bytes > 0) {
         logInfo(s"$what; others are to copy $bytes bytes of the column cache of executor $from")
-        val parts = new Parts(from, number, threads, questions)
+        val parts = new Parts(from, number, Some(threads), questions)
         for (_ <- 0 until AtATime - 1) parts.passOnAnotherThread()
         parts.pass()
       }
@@ -78,11 +95,15 @@ private final class HandOvers(
     }
   }
 
-  /** Passes parts of a hand-over from one executor to others, on some threads. */
+  /**
+   * Passes parts of a hand-over from one executor to others.
+   *
+   * @param threads where several are passed at a time
+   */
   private final class Parts(
       from: String,
       number: Long,
-      threads: Executor,
+      threads: Option[Executor],
       questions: Questions) {
     import questions.askInTurn
 
@@ -94,8 +115,8 @@ private final class HandOvers(
 
     /** Has another thread pass parts, too, unless there are enough. */
     def passOnAnotherThread(): Unit =
-      if (passing.getAndUpdate(n => math.min(n + 1, AtATime)) < AtATime)
-        threads.execute(() => pass())
+      for (some <- threads if passing.getAndUpdate(n => math.min(n + 1, AtATime)) < AtATime)
+        some.execute(() => pass())
 
     /** Does nothing where no thread has been free in time: those that were have ended it. */
     def pass(): Unit =

@@ -61,9 +61,8 @@ private object Newcomers {
     val own = live.indexWhere(_.id == newcomer)
     val place = byHash(live)
     val dealt = ArrayBuffer.empty[Dealt]
-    if (own >= 0) directory.foreachLayout { (key, starts) =>
-      // As PartitionPlan calls it: the first row group has what stands before it.
-      def position(rowGroup: Int): Long = if (rowGroup == 0) 0 else starts(rowGroup)
+    if (own >= 0) directory.foreachLayout { (key, file) =>
+      import file.{position, starts}
       val itsOwn = starts.indices.filter(i => place(Hash64.pieceKey(key, position(i))) == own)
       if (itsOwn.nonEmpty) directory.look(key) { (file, slots, _) =>
         for (rowGroup <- itsOwn) {

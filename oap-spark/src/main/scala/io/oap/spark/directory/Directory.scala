@@ -2,6 +2,7 @@ package io.oap.spark.directory
 
 import java.util.{HashMap, LinkedHashMap}
 
+import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 import com.google.common.collect.Interners
@@ -33,6 +34,9 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
       Directory.MaxGuesses,
       limitBytes / 8 / SizeEstimates.BytesOfOne).toInt)
   private val losses = new LostCapacity(nanoTime)
+
+  /** By `Hash64.pieceKey`. Never written to once it is here. */
+  @volatile private var replicas = mutable.LongMap.empty[KnownExecutor]
   private var fileBytes = 0L
   private var changesOfSlots = 0L
 
@@ -178,7 +182,8 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
 
   /** Bytes of heap the Directory takes, about. */
   def estimatedBytes: Long = synchronized {
-    fileBytes + homes.estimatedBytes + guesses.estimatedBytes
+    fileBytes + homes.estimatedBytes + guesses.estimatedBytes +
+      replicas.size * Directory.BytesOfReplica
   }
 
   /** The live executors that take work, by ascending id, as they are known and as they are now. */
@@ -194,9 +199,9 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
   private[spark] def look[A](file: Long)(at: (FileChunks, Slots, Long) => A): Option[A] =
     synchronized(Option(files.get(file)).map(at(_, slots, changesOfSlots)))
 
-  /** Calls with the key of each file and the first byte of each of its row groups: without the lock. */
-  private[spark] def foreachLayout(visit: (Long, Array[Long]) => Unit): Unit =
-    entries().foreach(file => visit(file.getKey, file.getValue.starts))
+  /** Calls with the key and the layout of each file, which never changes: without the lock. */
+  private[spark] def foreachLayout(visit: (Long, FileChunks) => Unit): Unit =
+    entries().foreach(file => visit(file.getKey, file.getValue))
 
   /**
    * Calls with the key of each file of which an executor holds something, its content, the number of
@@ -227,6 +232,19 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
   }
 
   private[spark] def home(key: Long): Option[KnownExecutor] = synchronized(homes.get(key))
+
+  /**
+   * The executor that keeps a second copy of a piece for the case that the first is lost, if one is
+   * to. Until then plans do not see that copy.
+   */
+  private[spark] def replica(key: Long): Option[KnownExecutor] = replicas.get(key)
+
+  /**
+   * Says of which pieces executors keep second copies from now on.
+   *
+   * @param all by `Hash64.pieceKey`; not to be changed any more
+   */
+  private[spark] def keepReplicas(all: mutable.LongMap[KnownExecutor]): Unit = replicas = all
 
   /** Remembers that a plan has sent a piece to an executor, for `bytes` to be cached there. */
   private[spark] def settle(key: Long, executor: KnownExecutor, bytes: Long): Unit =
@@ -322,6 +340,9 @@ private[spark] object Directory {
   private val MaxHomes = 1L << 18
   private val MaxGuesses = 1L << 17
   private val FilesAtATime = 1000
+
+  /** Key and value in the arrays of a map that are half empty. */
+  private val BytesOfReplica = 32L
   private val SnapshotNanos = 600L * 1000 * 1000 * 1000
   private val SnapshotsAtATime = 10
 }

@@ -42,7 +42,7 @@ final class DirectoryScan private[spark] (directory: Directory, wanted: WantedCo
         changesSeen = changes
       }
       val ordinals = wanted.ordinals(chunks.columns)
-      Array.tabulate(chunks.starts.length)(rowGroup => view(chunks, rowGroup, ordinals))
+      Array.tabulate(chunks.starts.length)(rowGroup => view(file, chunks, rowGroup, ordinals))
     }
     if (found.isEmpty) unknown += file
     missesHolders ||= found.forall(_.exists(_.holdings.isEmpty))
@@ -103,7 +103,11 @@ final class DirectoryScan private[spark] (directory: Directory, wanted: WantedCo
     if (executor == null) -1 else indices.getOrDefault(executor, -1)
 
   // A plan looks many row groups up, hence loops.
-  private def view(file: FileChunks, rowGroup: Int, ordinals: Array[Int]): RowGroupView = {
+  private def view(
+      key: Long,
+      file: FileChunks,
+      rowGroup: Int,
+      ordinals: Array[Int]): RowGroupView = {
     val columns = file.columns.names.length
     val first = rowGroup * columns
     val holdings = Array.newBuilder[Holding]
@@ -123,8 +127,23 @@ final class DirectoryScan private[spark] (directory: Directory, wanted: WantedCo
       start,
       start + file.rowGroupBytes(rowGroup),
       file.wantedBytes(rowGroup, ordinals),
-      holdings.result().sortBy(_.executor))
+      withoutReplica(Hash64.pieceKey(key, file.position(rowGroup)), holdings.result())
+        .sortBy(_.executor)
+    )
   }
+
+  /**
+   * Leaves out a second copy that is kept for a loss, as long as another executor holds as much: it
+   * is not given up, no task is sent there, and none loads there what the copy lacks.
+   */
+  private def withoutReplica(piece: Long, holdings: Array[Holding]): Array[Holding] =
+    if (holdings.length < 2) holdings
+    else {
+      val keeper = directory.replica(piece).fold(-1)(index)
+      val (copies, others) = holdings.partition(_.executor == keeper)
+      if (copies.forall(copy => others.exists(_.wantedBytes >= copy.wantedBytes))) others
+      else holdings
+    }
 }
 
 private[spark] object DirectoryScan {

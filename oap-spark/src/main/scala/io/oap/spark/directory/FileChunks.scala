@@ -30,6 +30,9 @@ final private[spark] class FileChunks(
   private def words: Int = (chunkBytes.length + 63) >> 6
   private def stride: Int = words + 1
 
+  /** What stands for a row group's first byte: the first one has what stands before it. */
+  def position(rowGroup: Int): Long = if (rowGroup == 0) 0 else starts(rowGroup)
+
   /** Encoded bytes of all columns of a row group. */
   def rowGroupBytes(rowGroup: Int): Long = {
     val first = rowGroup * columns.names.length

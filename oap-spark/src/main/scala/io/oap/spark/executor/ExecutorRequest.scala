@@ -102,8 +102,32 @@ private[spark] final case class LeaveFirst(paths: Set[String]) extends ExecutorR
 private[spark] final case class Resize(bytes: Long) extends ExecutorRequest[Resized]
 
 /**
- * Others are to copy some of what the executor holds, because it is to leave or they have come late:
- * parts of it wait for [[NextPart]] from now on.
+ * Asks which row groups of the pool are asked for most.
+ *
+ * @param bytes no more than these together, in the pool
+ * @param most no more than so many
+ */
+private[spark] final case class TellHottest(bytes: Long, most: Int)
+    extends ExecutorRequest[HotRowGroups]
+
+/**
+ * Row groups of which a pool holds something, first those that are asked for most.
+ *
+ * @param files `FileIdentity.placementKey` of the file of each
+ * @param rowGroups their ordinals
+ * @param bytes of the chunks that the pool holds of each
+ * @param asks how often they were asked for, a chunk on the average; pinned ones count as the most
+ *     there is
+ */
+private[spark] final case class HotRowGroups(
+    files: Array[Long],
+    rowGroups: Array[Int],
+    bytes: Array[Long],
+    asks: Array[Double])
+
+/**
+ * Others are to copy some of what the executor holds, because it is to leave, they have come late,
+ * or it may be lost: parts of it wait for [[NextPart]] from now on.
  *
  * @param receivers ids of other executors
  * @param files `FileIdentity.placementKey` of the file of each row group

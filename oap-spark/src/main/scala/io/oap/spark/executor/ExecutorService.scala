@@ -64,6 +64,7 @@ private[spark] object ExecutorService {
     case ReleaseRowGroups(files, positions) =>
       release(cache, files.zip(positions).groupMap(_._1)(_._2))
     case LeaveFirst(paths) => leaveFirst(cache, paths)
+    case TellHottest(bytes, most) => HottestRowGroups.of(cache, bytes, most)
     case deal: HandOver => Outgoing.begin(cache, deal)
     case NextPart(number, last, refusing) => Outgoing.next(number, last, refusing)
     case EndHandOver(number, last) => Outgoing.end(number, last)

@@ -150,14 +150,10 @@ private object Outgoing extends Logging {
     val receivers = deal.files.indices.map { i =>
       (deal.files(i), deal.rowGroups(i)) -> deal.receivers(deal.to(i))
     }.toMap
-    val wanted = deal.files.toSet
-    val files = cache.files.where(file => wanted(file.identity.placementKey)).asScala
     val chunks = for {
-      held <- cache.snapshot().chunks.asScala.toSeq
-      if isColumnChunk(held.key) && held.bytes <= MostChunkBytes
-      file <- files.get(held.key.file)
-      receiver <- receivers.get((file.identity.placementKey, held.key.rowGroup))
-    } yield receiver -> new HeldKey(held.key, held.bytes, worth(cache, held))
+      (file, held) <- chunksOf(cache, deal.files.toSet)
+      receiver <- receivers.get((file, held.key.rowGroup))
+    } yield receiver -> held
     // Others may be handed what was dealt to them before.
     val outgoing = current.updateAndGet(now =>
       if (now != null && (now.cache eq cache)) now else new Outgoing(cache))
@@ -197,6 +193,21 @@ private object Outgoing extends Logging {
     val mayDisplace = before < cache.poolStats().capacityBytes / MostDisplacedPart
     val bytes = BlockTransfer.fetch(SparkEnv.get, part.offer, FetchMillis)
     cache.handed.unpack(bytes, mayDisplace).bytes
+  }
+
+  /**
+   * The chunks of files that can be handed over, each with the key of its file; asks stand for their
+   * worth.
+   *
+   * @param isWanted says it of files, by `FileIdentity.placementKey`
+   */
+  def chunksOf(cache: ColumnCache, isWanted: Long => Boolean): Seq[(Long, HeldKey)] = {
+    val files = cache.files.where(file => isWanted(file.identity.placementKey)).asScala
+    for {
+      held <- cache.snapshot().chunks.asScala.toSeq
+      if isColumnChunk(held.key) && held.bytes <= MostChunkBytes
+      file <- files.get(held.key.file)
+    } yield file.identity.placementKey -> new HeldKey(held.key, held.bytes, worth(cache, held))
   }
 
   private def isColumnChunk(key: ChunkKey): Boolean =

@@ -38,10 +38,16 @@ object Placement {
    * anything to do: its index, by the piece's `Hash64.pieceKey`.
    */
   def byHash(executors: Array[LiveExecutor]): Long => Int = {
+    val place = byHashAmong(executors)
+    val all = Array.fill(executors.length)(true)
+    place(_, all)
+  }
+
+  /** [[byHash]], each time among some of the executors; -1 where there is none. */
+  def byHashAmong(executors: Array[LiveExecutor]): (Long, Array[Boolean]) => Int = {
     val weights = new PlacementCost(executors, PlacementRules()).weights
     val rendezvous = new Rendezvous(executors.map(_.id), weights)
-    val tiers = new Array[Int](executors.length)
-    rendezvous.first(_, tiers, null)
+    (key, isOne) => rendezvous.first(key, isOne.map(if (_) 0 else Rendezvous.Never), null)
   }
 
   /**

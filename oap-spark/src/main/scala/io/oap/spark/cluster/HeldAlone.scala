@@ -1,0 +1,68 @@
+package io.oap.spark.cluster
+
+import java.util.IdentityHashMap
+
+import io.oap.spark.directory.{Directory, FileChunks, KnownExecutor, Slots}
+import io.oap.spark.executor.HotRowGroups
+import io.oap.spark.placement.Hash64
+
+/**
+ * Which of the hot row groups that executors tell of they hold alone, as the Directory knows. For
+ * one thread.
+ *
+ * @param known the executors that take work
+ */
+private final class HeldAlone(directory: Directory, known: Array[KnownExecutor]) {
+  private val indices = new IdentityHashMap[KnownExecutor, Int]
+  known.indices.foreach(index => indices.put(known(index), index))
+
+  private def index(executor: KnownExecutor): Int =
+    if (executor == null) -1 else indices.getOrDefault(executor, -1)
+
+  /**
+   * Finds those that an executor has alone, but for the copy that is kept for its loss.
+   *
+   * @param holder index of the executor that tells of them
+   */
+  def of(told: HotRowGroups, holder: Int): Seq[HotRowGroup] =
+    for {
+      i <- told.files.indices
+      one <- directory.look(told.files(i))((file, slots, _) => of(told, i, holder, file, slots))
+        .flatten
+    } yield one
+
+  private def of(
+      told: HotRowGroups,
+      i: Int,
+      holder: Int,
+      file: FileChunks,
+      slots: Slots): Option[HotRowGroup] = {
+    val rowGroup = told.rowGroups(i)
+    val own = file.find(known(holder).slot)
+    val columns = file.columns.names.length
+    val chunks = (rowGroup * columns until (rowGroup + 1) * columns)
+      .filter(chunk => own >= 0 && chunk < file.chunkBytes.length && file.isHeld(own, chunk))
+    def bytes(holder: Int): Long =
+      chunks.filter(file.isHeld(holder, _)).map(file.chunkBytes(_).toLong).sum
+    Option.when(chunks.nonEmpty) {
+      val key = Hash64.pieceKey(told.files(i), file.position(rowGroup))
+      val keeper = directory.replica(key).fold(-1)(index)
+      val others = (0 until file.holders).filter(_ != own)
+        .map(other => index(slots.owner(file.slot(other))) -> bytes(other)).filter(_._1 >= 0)
+      val isSafe =
+        // It is itself the copy of what another one has.
+        if (keeper == holder) others.exists(_._2 * 2 >= bytes(own))
+        else others.exists(other => other._1 != keeper && other._2 == bytes(own))
+      Option.unless(isSafe)(HotRowGroup(
+        holder,
+        key,
+        told.files(i),
+        rowGroup,
+        told.bytes(i),
+        told.asks(i),
+        if (keeper == holder) -1 else keeper,
+        others.contains(keeper -> bytes(own))
+      ))
+    }.flatten
+  }
+}

@@ -1,0 +1,84 @@
+package io.oap.spark.cluster
+
+import org.apache.spark.sql.functions.sum
+import org.scalatest.concurrent.Eventually.{eventually, interval, timeout}
+import org.scalatest.time.SpanSugar._
+
+import io.oap.spark.{CacheControl, ChunkInPool, ExecutorsSuite, HeldByExecutor}
+
+/** An executor that dies without notice, while all pools are full and what is hot is held twice. */
+class ReplicaLossSuite extends ExecutorsSuite(ReplicaLossSuite.Executors) {
+  import ReplicaLossSuite.Executors
+
+  private val Files = 24
+
+  override protected def settings: Map[String, String] =
+    super.settings +
+      ("spark.oap.pool.size" -> "2m") +
+      ("spark.oap.cache.replicas" -> "50%") +
+      ("spark.oap.cache.representation" -> "encoded") +
+      // A task that is named the executor that has its chunks runs there.
+      ("spark.locality.wait" -> "60s")
+
+  override protected def beforeAll(): Unit = {
+    super.beforeAll()
+    // A sixth of the pools, and more than there is in all of them.
+    write("hot", Files)
+    write("cold", 8 * Files)
+  }
+
+  private def write(name: String, files: Int): Unit =
+    spark.range(0, 2500L * files, 1, files)
+      .selectExpr("CAST(rand(1) * 1e12 AS BIGINT) AS x", "CAST(rand(2) * 1e12 AS BIGINT) AS y")
+      .write.parquet(path(name))
+
+  private def query(name: String) = spark.read.parquet(path(name)).agg(sum("x"), sum("y"))
+
+  private def hot(executor: HeldByExecutor): Set[ChunkInPool] =
+    executor.chunks.keySet.filter(_.path.contains("/hot/"))
+
+  /** What is hot, each chunk with the executors that hold it. */
+  private def holders(): Map[ChunkInPool, Set[String]] =
+    CacheControl.held(spark).toSeq.flatMap { case (id, held) => hot(held).map(_ -> id) }
+      .groupMap(_._1)(_._2).map { case (chunk, ids) => chunk -> ids.toSet }
+
+  private def assertAllTwice(): Unit = {
+    val held = holders()
+    assert(held.size === 2 * Files && held.values.forall(_.size == 2), held.values.map(_.size))
+  }
+
+  /** Chunks that each executor did not find in its pool. */
+  private def misses(): Map[String, Long] =
+    spark.sql("SELECT executor_id, misses + bypasses FROM oap.system.executors").collect()
+      .map(row => row.getString(0) -> (if (row.isNullAt(1)) 0L else row.getLong(1))).toMap
+
+  test("nothing that is hot is read from files after a loss, and full pools keep what is") {
+    val expected = alone(rows(query("hot")))
+    val cluster = Cluster.of(spark.sparkContext)
+    eventually(timeout(1.minute))(assert(cluster.directory.executorIds.size === Executors))
+    for (_ <- 1 to 5) query("hot").collect()
+    eventually(timeout(1.minute), interval(1.second))(assertAllTwice())
+    eventually(timeout(1.minute)) {
+      query("cold").collect()
+      assert(CacheControl.held(spark).values.forall(one =>
+        one.chunks.values.sum > one.capacityBytes / 10 * 9))
+    }
+    // Plans would have nearly full pools give up what others hold, and each executor read it all.
+    val before = misses()
+    for (_ <- 1 to 3) assert(rows(query("hot")) === expected)
+    eventually(timeout(1.minute), interval(1.second))(assertAllTwice())
+    assert(misses() === before)
+    assert(executorsNamed(query("hot")) === before.keySet)
+    val lost = before.keys.min
+    signal(processes()(lost), "KILL")
+    eventually(timeout(1.minute), interval(100.millis)) {
+      assert(!cluster.directory.isLive(lost))
+    }
+    assert(rows(query("hot")) === expected)
+    for ((executor, some) <- misses()) assert(some === before.getOrElse(executor, 0L), executor)
+  }
+}
+
+private object ReplicaLossSuite {
+  val Executors = 3
+}

@@ -1,0 +1,197 @@
+package io.oap.spark.cluster
+
+import scala.collection.mutable
+import scala.concurrent.duration._
+
+import org.apache.spark.SparkConf
+import org.scalatest.concurrent.Eventually.{eventually, interval, timeout}
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.oap.common.PoolShare
+import io.oap.spark.directory.{Directory, DirectoryReports}
+import io.oap.spark.executor._
+import io.oap.spark.placement.{Placement, PlacementRules, PlacementUnit}
+import io.oap.spark.rpc.ResidencyDelta
+
+/** What the driver has executors copy for a loss, and what plans see of it. */
+final class ReplicasSuite extends AnyFunSuite with DirectoryReports {
+
+  /** Executors that have row groups to tell of, and take note of what they are dealt. */
+  private final class Executors extends HandOvers.Ask {
+    val hottest = mutable.HashMap.empty[String, HotRowGroups]
+    private val deals = mutable.HashMap.empty[String, HandOver]
+    private var asked = 0
+
+    override def apply[A](
+        executor: String,
+        request: ExecutorRequest[A],
+        time: FiniteDuration): Option[A] = synchronized {
+      val answer = request match {
+        case _: TellHottest =>
+          asked += 1
+          hottest.get(executor)
+        case deal: HandOver =>
+          deals(executor) = deal
+          Some(BegunHandOver(1, 0))
+        case other => fail(s"$other")
+      }
+      answer.asInstanceOf[Option[A]]
+    }
+
+    def times: Int = synchronized(asked)
+
+    def tells(executor: String, rowGroups: (Long, Int)*): Unit =
+      hottest(executor) = HotRowGroups(
+        rowGroups.map(_._1).toArray,
+        rowGroups.map(_._2).toArray,
+        rowGroups.map(_ => 10L).toArray,
+        rowGroups.map(_ => 4.0).toArray)
+
+    /** By file and row group: who hands it over, and to whom. */
+    def dealt(): Map[(Long, Int), (String, String)] = synchronized {
+      val all = for {
+        (holder, deal) <- deals
+        i <- deal.files.indices
+      } yield (deal.files(i), deal.rowGroups(i)) -> (holder -> deal.receivers(deal.to(i)))
+      deals.clear()
+      all.toMap
+    }
+  }
+
+  private def replicas(
+      directory: Directory,
+      executors: Executors,
+      nanoTime: () => Long = () => 0): Replicas =
+    new Replicas(
+      directory,
+      PoolShare.parse("50%"),
+      new HandOvers(executors),
+      executors,
+      _ => true,
+      nanoTime)
+
+  /** Executor 1 holds both row groups of file 7, 2 one of file 8; pools of the others are empty. */
+  private def twoHolders(): (Directory, Executors) = {
+    val directory = withExecutors("1", "2", "3")
+    report(directory, "1", 0, added(7, 0, 1, 3))
+    report(directory, "2", 0, added(8, 4))
+    report(directory, "3", 0)
+    val executors = new Executors
+    executors.tells("1", 7L -> 0, 7L -> 1)
+    executors.tells("2", 8L -> 1)
+    executors.tells("3")
+    (directory, executors)
+  }
+
+  /** Executors that hold something of the first row group of file 7, as a plan sees it. */
+  private def holders(directory: Directory): Set[String] = {
+    val scan = directory.scan(Seq("a", "B"), isCaseSensitive = false)
+    scan.rowGroups(7).get.head.holdings.map(h => scan.executors(h.executor).id).toSet
+  }
+
+  test("without a share there is nothing that could ask executors") {
+    assert(Replicas.share(new SparkConf(false)) === None)
+    val some = new SparkConf(false).set("spark.oap.cache.replicas", "10%")
+    assert(Replicas.share(some).map(_.text) === Some("10%"))
+  }
+
+  test("what one executor holds alone is copied to another, once") {
+    val (directory, executors) = twoHolders()
+    val replicas = this.replicas(directory, executors)
+    assert(replicas.round() === 30)
+    val deal = executors.dealt()
+    assert(deal.keySet === Set((7L, 0), (7L, 1), (8L, 1)))
+    assert(deal.values.forall { case (from, to) => from != to })
+    assert(deal.map(_._2._1).toSet === Set("1", "2"))
+    for (keeper <- Seq("1", "2", "3")) {
+      val copies = deal.toSeq.collect { case ((file, rowGroup), (_, `keeper`)) =>
+        added(file, (if (file == 8) Seq(4) else if (rowGroup == 0) Seq(0, 1) else Seq(3)): _*)
+      }
+      report(directory, keeper, 1, copies: _*)
+    }
+    assert(replicas.round() === 0 && executors.dealt().isEmpty)
+  }
+
+  test("what two hold already is not copied") {
+    val (directory, executors) = twoHolders()
+    report(directory, "3", 1, added(7, 0, 1, 3))
+    assert(replicas(directory, executors).round() === 10)
+    assert(executors.dealt().keySet === Set((8L, 1)))
+  }
+
+  test("plans see a copy only when the other one is gone, or has less of what they want") {
+    val (directory, executors) = twoHolders()
+    replicas(directory, executors).round()
+    val (_, keeper) = executors.dealt()((7L, 0))
+    report(directory, keeper, 1, added(7, 0, 1))
+    assert(holders(directory) === Set("1"))
+    report(directory, "1", 1, evicted(7, 1))
+    assert(holders(directory) === Set("1", keeper))
+    report(directory, "1", 2, added(7, 1))
+    assert(holders(directory) === Set("1"))
+    directory.executorLost("1")
+    assert(holders(directory) === Set(keeper))
+  }
+
+  test("full pools do not give copies up, and no task is sent to them") {
+    val (directory, executors) = twoHolders()
+    replicas(directory, executors).round()
+    val (_, keeper) = executors.dealt()((7L, 0))
+    val full = ResidencyDelta(keeper, 1, 2, Seq(added(7, 0, 1)), 1000, 990)
+    directory.accept(full)
+    val scan = directory.scan(Seq("a", "B"), isCaseSensitive = false)
+    val view = scan.rowGroups(7).get.head
+    val pieces =
+      Array(PlacementUnit(7, 0, view.wantedBytes, view.holdings, scan.home(7, 0), Array.empty))
+    val placed = Placement.place(pieces, scan.executors, PlacementRules())
+    assert(scan.executors(placed.executors(0)).id === "1" && placed.alternatives(0).isEmpty)
+    assert(scan.uselessCopies(pieces, placed) === Map.empty)
+  }
+
+  test("after a loss what was the copy is copied itself") {
+    val (directory, executors) = twoHolders()
+    val replicas = this.replicas(directory, executors)
+    replicas.round()
+    val (_, keeper) = executors.dealt()((7L, 0))
+    report(directory, keeper, 1, added(7, 0, 1))
+    executors.tells(keeper, 7L -> 0)
+    executors.hottest -= "1"
+    directory.executorLost("1")
+    replicas.round()
+    val last = (Set("2", "3") - keeper).head
+    assert(executors.dealt()((7L, 0)) === ((keeper, last)))
+    assert(holders(directory) === Set(keeper))
+  }
+
+  test("an executor that does not answer keeps the copies of what it told of before") {
+    val (directory, executors) = twoHolders()
+    val replicas = this.replicas(directory, executors)
+    replicas.round()
+    val (_, keeper) = executors.dealt()((7L, 0))
+    report(directory, keeper, 1, added(7, 0, 1))
+    executors.hottest -= "1"
+    replicas.round()
+    assert(holders(directory) === Set("1"))
+  }
+
+  test("rounds come seldom where there is nothing to copy, and soon when an executor has gone") {
+    val (directory, executors) = twoHolders()
+    for (one <- Seq("1", "2", "3")) executors.tells(one)
+    @volatile var now = 0L
+    val replicas = this.replicas(directory, executors, () => now)
+    def roundsAfter(time: FiniteDuration): Int = {
+      val before = executors.times
+      now += time.toNanos
+      replicas.check()
+      // The round has ended when its thread has nothing to do.
+      eventually(timeout(10.seconds), interval(10.millis))(assert(!replicas.isInRoundNow))
+      executors.times - before
+    }
+    assert(roundsAfter(0.seconds) === 3)
+    assert(roundsAfter(1.second) === 0)
+    for (_ <- 1 to 10) roundsAfter(5.minutes)
+    assert(roundsAfter(4.minutes) === 0 && roundsAfter(1.minute) === 3)
+    directory.executorLost("3")
+    assert(roundsAfter(1.second) === 0 && roundsAfter(10.seconds) === 2)
+  }
+}
