@@ -97,11 +97,13 @@ typedef struct oap_options {
   const char *const *paths; /* directories or devices; none for OAP_DRAM and OAP_NODE */
   uint32_t path_count;      /* at most OAP_MAX_PATHS */
   bool interleave;          /* OAP_NODE: page by page over the nodes, instead of a part on each */
-  uint64_t nodes;           /* OAP_NODE: bit n is node n; 0: the node this thread runs on */
-  bool prefault; /* OAP_DRAM, OAP_NODE: a thread of low priority touches all memory, also what the
-                    pool grows by, so that no load waits for the system to find and clear it. Else
-                    it comes, and is resident, as it is first used. Pages that are not bound lie on
-                    the node of the thread that touches them. */
+  uint64_t nodes; /* bit n is node n. OAP_NODE: where it lies; 0: the node this thread runs
+                     on. OAP_DRAM: where it lies as far as there is room, page by page over
+                     several; 0: wherever the system puts it */
+  bool prefault;  /* OAP_DRAM, OAP_NODE: a thread of low priority touches all memory, also what the
+                     pool grows by, so that no load waits for the system to find and clear it. Else
+                     it comes, and is resident, as it is first used. Pages that are not bound lie on
+                     the node of the thread that touches them. */
   bool erase;  /* OAP_DEVDAX: the part of each device that the pool may grow to becomes zero when it
                   is opened and when it is retired or closed. Takes as long as writing it does */
   bool reopen; /* OAP_FILE, OAP_FSDAX: the pool lies in files with names, in a directory

@@ -53,7 +53,10 @@ static void options_that_contradict(void) {
   CHECK(opens((oap_options){.capacity = CAPACITY, .shards = 16}) == 0);
   CHECK(opens((oap_options){.capacity = CAPACITY, .paths = &shm, .path_count = 1}) == -EINVAL);
   CHECK(opens((oap_options){.capacity = CAPACITY, .medium = OAP_FILE}) == -EINVAL);
-  CHECK(opens((oap_options){.capacity = CAPACITY, .nodes = 1}) == -EINVAL);
+  CHECK(
+      opens((oap_options){
+          .capacity = CAPACITY, .medium = OAP_FILE, .paths = &shm, .path_count = 1, .nodes = 1}) ==
+      -EINVAL);
 }
 
 /* The error of a user who owns nothing; root may write anywhere, so it gives up its rights first.

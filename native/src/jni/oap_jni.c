@@ -284,7 +284,8 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved) {
     return JNI_ERR;
   }
   const oap_natives all[] = {OAP_NATIVES("io/oap/cache/pool/NativePool", methods),
-                             oap_capacity_natives, oap_tier_natives, oap_vector_natives};
+                             oap_capacity_natives, oap_numa_natives, oap_tier_natives,
+                             oap_vector_natives};
   for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
     jclass class = (*env)->FindClass(env, all[i].class);
     if (class == NULL || (*env)->RegisterNatives(env, class, all[i].methods, all[i].count) != 0) {

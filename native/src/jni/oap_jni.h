@@ -15,6 +15,7 @@ typedef struct oap_natives {
 } oap_natives;
 
 extern const oap_natives oap_capacity_natives;
+extern const oap_natives oap_numa_natives;
 extern const oap_natives oap_tier_natives;
 extern const oap_natives oap_vector_natives;
 

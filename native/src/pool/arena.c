@@ -17,7 +17,7 @@ uint32_t oap_arena_count(const oap_options *options) {
   bool on_paths =
       options->medium == OAP_FILE || options->medium == OAP_FSDAX || options->medium == OAP_DEVDAX;
   if (on_paths != (options->path_count > 0) || options->path_count > OAP_MAX_PATHS ||
-      (options->nodes != 0 && options->medium != OAP_NODE) ||
+      (options->nodes != 0 && on_paths) ||
       (options->reopen && options->medium != OAP_FILE && options->medium != OAP_FSDAX)) {
     return 0;
   }
@@ -94,8 +94,11 @@ static int map(oap_arena *arena, const oap_options *options, uint32_t i, uint64_
 
 int oap_arena_open(oap_arena *arena, const oap_options *options, uint32_t i, uint64_t own_node,
                    int named, uint64_t least, uint64_t bytes) {
-  *arena = (oap_arena){
-      .bytes = bytes, .medium = options->medium, .interleave = options->interleave, .file = -1};
+  *arena = (oap_arena){.bytes = bytes,
+                       .medium = options->medium,
+                       .nodes = options->nodes,
+                       .interleave = options->interleave,
+                       .file = -1};
   void *data = NULL;
   int error = map(arena, options, i, own_node, named, least, &data);
   if (error != 0) {

@@ -23,7 +23,7 @@ typedef struct oap_arena {
   uint64_t bytes;    /* of address space */
   uint64_t position; /* of its first byte in the pool; a multiple of OAP_WINDOW_BYTES */
   enum oap_medium medium;
-  uint64_t nodes; /* OAP_NODE: those it lies on */
+  uint64_t nodes; /* those it lies on, or, for OAP_DRAM, is to lie on as they have room; or 0 */
   bool interleave;
   bool erase;            /* OAP_DEVDAX: its bytes become zero before it goes */
   unsigned ask_every_ms; /* OAP_FILE on a disk: when to ask for lost writes; 0: none can be lost */

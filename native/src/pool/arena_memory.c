@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* From linux/mempolicy.h, which not every system has. */
-enum { POLICY_BIND = 2, POLICY_INTERLEAVE = 3 };
+enum { POLICY_PREFERRED = 1, POLICY_BIND = 2, POLICY_INTERLEAVE = 3 };
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
@@ -46,13 +46,21 @@ static bool map_huge(void *where, uint64_t bytes, int more_flags, void **data) {
   return *data != MAP_FAILED;
 }
 
-/* Memory of nodes is bound to them; other is left as it is. */
+/* The only policies that let pages lie on other nodes when these are full, and that kernels before
+ * 5.15 have, too. */
+static int policy_of_preference(uint64_t nodes) {
+  return (nodes & (nodes - 1)) == 0 ? POLICY_PREFERRED : POLICY_INTERLEAVE;
+}
+
+/* Memory of nodes is bound to them; other lies where it is preferred, or is left as it is. */
 static int bind_to_nodes(const oap_arena *arena, void *at, uint64_t bytes) {
-  if (arena->medium != OAP_NODE) {
+  if (arena->nodes == 0) {
     return 0;
   }
   unsigned long mask = (unsigned long)arena->nodes;
-  int policy = arena->interleave ? POLICY_INTERLEAVE : POLICY_BIND;
+  int policy = arena->medium == OAP_DRAM ? policy_of_preference(arena->nodes)
+               : arena->interleave       ? POLICY_INTERLEAVE
+                                         : POLICY_BIND;
   /* One more than the bits that count: the kernel takes one off. */
   return syscall(SYS_mbind, at, bytes, policy, &mask, sizeof(mask) * 8 + 1, 0) == 0 ? 0 : -errno;
 }
