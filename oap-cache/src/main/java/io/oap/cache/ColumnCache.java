@@ -6,9 +6,12 @@ import com.google.common.collect.Sets;
 import io.oap.cache.file.FileNames;
 import io.oap.cache.file.KnownFiles;
 import io.oap.cache.file.MetadataCache;
+import io.oap.cache.numa.NodeMemory;
+import io.oap.cache.numa.NumaBinding;
 import io.oap.cache.pool.CapacityEstimates;
 import io.oap.cache.pool.CapacityModel;
 import io.oap.cache.pool.ColumnPool;
+import io.oap.cache.pool.MemoryRange;
 import io.oap.cache.pool.Pin;
 import io.oap.cache.pool.PoolException;
 import io.oap.cache.pool.PoolOptions;
@@ -35,6 +38,7 @@ import org.slf4j.LoggerFactory;
 public final class ColumnCache implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ColumnCache.class);
 
+  private final NumaBinding numa;
   private final PoolOptions options;
   private final ColumnPool pool;
   private final LowerTier tier;
@@ -66,13 +70,25 @@ public final class ColumnCache implements AutoCloseable {
     long loadTimeout = OapConfig.CACHE_LOAD_TIMEOUT.get(lookup);
     PoolOptions options = PoolOptions.of(lookup);
     PoolTiers tiers = OapConfig.POOL_TIERS.get(lookup);
-    return new ColumnCache(options, tiers, loadTimeout, footerSize);
+    NumaBinding numa = NumaBinding.of(lookup);
+    try {
+      return new ColumnCache(numa, options, tiers, loadTimeout, footerSize);
+    } catch (Throwable e) {
+      numa.close();
+      throw e;
+    }
   }
 
   private ColumnCache(
-      PoolOptions options, PoolTiers tiers, long loadTimeoutMillis, long footerSize) {
-    this.options = options;
-    this.pool = openPool(options);
+      NumaBinding numa,
+      PoolOptions wanted,
+      PoolTiers tiers,
+      long loadTimeoutMillis,
+      long footerSize) {
+    this.numa = numa;
+    ColumnPool near = numa.openPool(wanted);
+    this.options = near == null ? wanted : wanted.preferring(numa.nodes());
+    this.pool = near == null ? openPool(wanted) : near;
     this.tier = LowerTier.open(tiers, pool);
     this.files = new KnownFiles(this::heldFiles);
     this.model = modelOf(pool, options);
@@ -202,6 +218,16 @@ public final class ColumnCache implements AutoCloseable {
     return pool.bytesOnNodes();
   }
 
+  /** The memory nodes that this process keeps to. */
+  public NumaBinding numa() {
+    return numa;
+  }
+
+  /** How all memory of this process lies on memory nodes. Takes long in a large process. */
+  public NodeMemory memoryOnNodes() {
+    return NodeMemory.now(MemoryRange.of(pool));
+  }
+
   /** Changes the pool's capacity, as {@link ColumnPool#resize} says. */
   public void resize(long bytes) {
     synchronized (resizing) {
@@ -304,5 +330,6 @@ public final class ColumnCache implements AutoCloseable {
     if (model != null) {
       model.close();
     }
+    numa.close();
   }
 }

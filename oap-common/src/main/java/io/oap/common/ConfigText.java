@@ -12,8 +12,9 @@ import java.util.regex.Pattern;
 final class ConfigText {
   private static final Pattern NUMBER_WITH_UNIT = Pattern.compile("(\\d+)\\s*([a-zA-Z]*)");
   private static final String NODE = "([0-9]|[1-5][0-9]|6[0-3])";
-  private static final Pattern NODES =
-      Pattern.compile("(interleave:)?" + NODE + "(," + NODE + ")*");
+  private static final String NODE_NUMBERS = NODE + "(," + NODE + ")*";
+  private static final Pattern NODE_LIST = Pattern.compile(NODE_NUMBERS);
+  private static final Pattern NODES = Pattern.compile("(interleave:)?" + NODE_NUMBERS);
 
   private ConfigText() {}
 
@@ -77,6 +78,15 @@ final class ConfigText {
       throw new IllegalArgumentException(Long.toString(value));
     }
     return value;
+  }
+
+  /** Reads off, auto or numbers of memory nodes; returns it in small letters. */
+  static String parseBinding(String text) {
+    String word = text.toLowerCase(Locale.ROOT);
+    if (!word.equals("off") && !word.equals("auto") && !NODE_LIST.matcher(word).matches()) {
+      throw new IllegalArgumentException(text);
+    }
+    return word;
   }
 
   /** Reads numbers of memory nodes, or nothing; returns the text. */

@@ -282,6 +282,30 @@ public final class OapConfig {
           "Which chunks leave when the pool is full. s3fifo withstands scans and loops; the others "
               + "are there for comparison.");
 
+  public static final ConfigEntry<String> NUMA_BIND =
+      new ConfigEntry<>(
+          "spark.oap.numa.bind",
+          "string",
+          "off",
+          "off, auto, or node numbers below 64, separated by commas",
+          Scope.STATIC,
+          "0.1.0",
+          "Which memory nodes (NUMA) of its host an executor keeps to. A pool with"
+              + " spark.oap.pool.medium=dram lies there as far as there is room, and so does what"
+              + " its tasks allocate, see spark.oap.numa.tasks. auto: one node, that which the fewest"
+              + " executors of the host have taken, out of those that the process may use. Numbers:"
+              + " these nodes. What the system refuses is said in the log, once, and done without.",
+          ConfigText::parseBinding);
+
+  public static final ConfigEntry<Boolean> NUMA_TASKS =
+      bool(
+          "spark.oap.numa.tasks",
+          true,
+          Scope.STATIC,
+          "With spark.oap.numa.bind: whether threads of tasks run on the processors of these nodes"
+              + " only, from when they first use the cache, so that memory which they touch first"
+              + " lies there: Spark's off-heap memory and blocks, and new parts of the heap.");
+
   /** Every entry, in the order of the reference page. */
   public static final List<ConfigEntry<?>> ALL =
       List.of(
@@ -311,7 +335,9 @@ public final class OapConfig {
           POOL_REOPEN,
           POOL_REOPEN_WITHIN,
           POOL_TIERS,
-          POOL_POLICY);
+          POOL_POLICY,
+          NUMA_BIND,
+          NUMA_TASKS);
 
   private OapConfig() {}
 }

@@ -9,6 +9,7 @@ import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -254,6 +255,18 @@ class OapConfigTest {
   @ValueSource(strings = {"64", "-1", "a", "1,", ",1", "1;2", "interleave", "interleave:", "100"})
   void nodes_anythingElse_isRefused(String text) {
     assertRefused(OapConfig.POOL_NODES, text);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"off", "AUTO", "0", "63", "2,3"})
+  void binding_wordsAndNodes_areKept(String text) {
+    assertEquals(text.toLowerCase(Locale.ROOT), get(OapConfig.NUMA_BIND, text));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "on", "64", "0,", "auto,1", "interleave:0"})
+  void binding_anythingElse_isRefused(String text) {
+    assertRefused(OapConfig.NUMA_BIND, text);
   }
 
   @Test

@@ -16,6 +16,7 @@ public final class Errno {
   public static final int EFBIG = 27;
   public static final int ENOSPC = 28;
   public static final int EOPNOTSUPP = 95;
+  public static final int EADDRINUSE = 98;
   public static final int ESHUTDOWN = 108;
   public static final int EINPROGRESS = 115;
 

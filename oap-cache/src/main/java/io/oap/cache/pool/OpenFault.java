@@ -16,7 +16,7 @@ final class OpenFault {
                   ? "a node has not that much memory free; choose a smaller size or more nodes"
                   : "there is not that much memory; choose a smaller size";
           case Errno.EINVAL ->
-              options.medium() == Medium.NODE
+              options.medium() == Medium.NODE || options.nodes() != 0
                   ? "a node does not exist or has no memory, or the size is below 64 KiB on each"
                   : "the size is below 64 KiB in each part, or there is no policy "
                       + options.policy();
@@ -35,9 +35,11 @@ final class OpenFault {
               "another pool, of this process or another, lies on one of the devices; give each"
                   + " executor devices of its own, or run one executor on each host";
           case Errno.EPERM ->
-              options.keepSeconds() > 0
-                  ? "the directory oap-<user id> in a path must belong to this user alone; remove it"
-                  : "this user must be able to read and write there";
+              options.nodes() != 0
+                  ? "the system forbids binding memory to nodes, as containers do without SYS_NICE"
+                  : options.keepSeconds() > 0
+                      ? "the directory oap-<user id> in a path must belong to this user alone; remove it"
+                      : "this user must be able to read and write there";
           case Errno.EACCES -> "this user must be able to read and write there";
           case Errno.EMFILE -> "the process has too many files open";
           default -> "the system refused it";

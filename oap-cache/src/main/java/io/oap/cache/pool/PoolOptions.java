@@ -1,9 +1,9 @@
 package io.oap.cache.pool;
 
+import io.oap.common.NodeNumbers;
 import io.oap.common.OapConfig;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.BitSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
@@ -19,8 +19,9 @@ import java.util.stream.Collectors;
  * @param paths directories ({@link Medium#FILE}, {@link Medium#FSDAX}) or devices ({@link
  *     Medium#DEVDAX}). In a directory the pool is an unnamed file that disappears with the process,
  *     also when that is killed, unless keepSeconds says otherwise
- * @param nodes memory nodes for {@link Medium#NODE}, bit n for node n; 0 for the node that the
- *     opening thread runs on
+ * @param nodes memory nodes, bit n for node n. For {@link Medium#NODE} those it lies on, 0 for the
+ *     node that the opening thread runs on; for {@link Medium#DRAM} those it lies on as far as they
+ *     have room, 0 for wherever the system puts it
  * @param interleaved whether {@link Medium#NODE} spreads page by page over the nodes instead of
  *     placing a part on each
  * @param prefaulted whether a thread touches all memory in the background ({@link Medium#DRAM},
@@ -127,6 +128,21 @@ public record PoolOptions(
     return with(prefaulted, erased, keepSeconds, policy, count);
   }
 
+  /** Returns these options, for a pool in anonymous memory that prefers these nodes; 0: none. */
+  public PoolOptions preferring(long preferred) {
+    return new PoolOptions(
+        capacityBytes,
+        medium,
+        paths,
+        preferred,
+        false,
+        prefaulted,
+        erased,
+        keepSeconds,
+        policy,
+        shards);
+  }
+
   /** A pool in the same place. */
   private PoolOptions with(
       boolean prefaulted, boolean erased, int keepSeconds, String policy, int shards) {
@@ -186,7 +202,7 @@ public record PoolOptions(
         memory > 0 ? memory : OapConfig.POOL_SIZE.get(lookup),
         medium,
         paths,
-        nodeBits(interleaved ? nodes.substring(INTERLEAVE.length()) : nodes),
+        NodeNumbers.parse(interleaved ? nodes.substring(INTERLEAVE.length()) : nodes),
         interleaved,
         OapConfig.POOL_PREFAULT.get(lookup),
         OapConfig.POOL_ERASE.get(lookup),
@@ -211,21 +227,16 @@ public record PoolOptions(
     if (medium.isOnPaths()) {
       place += " " + paths.stream().map(Path::toString).collect(Collectors.joining(", "));
     }
-    return nodes == 0 ? place : place + " " + nodeNumbers();
+    return nodes == 0
+        ? place
+        : place
+            + (medium == Medium.DRAM ? ", as far as it has room on node " : " ")
+            + nodeNumbers();
   }
 
   /** The numbers of {@link #nodes}, separated by commas. */
   public String nodeNumbers() {
-    return BitSet.valueOf(new long[] {nodes}).stream()
-        .mapToObj(Integer::toString)
-        .collect(Collectors.joining(","));
-  }
-
-  private static long nodeBits(String numbers) {
-    return Arrays.stream(numbers.split(","))
-        .filter(text -> !text.isEmpty())
-        .mapToLong(text -> 1L << Integer.parseInt(text))
-        .reduce(0, (a, b) -> a | b);
+    return NodeNumbers.text(nodes);
   }
 
   /**
