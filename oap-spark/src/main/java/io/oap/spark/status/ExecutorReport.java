@@ -12,10 +12,17 @@ import java.io.Serializable;
  * @param why the reason for that state; null where there is none
  * @param pool null while there is none
  * @param readers what the readers of the process have counted since it started
+ * @param memory how its memory lies on nodes, as it was when somebody last asked; null before that
  */
 @JsonIgnoreProperties(ignoreUnknown = true)
 public record ExecutorReport(
-    String executor, String host, String state, String why, PoolReport pool, Figures readers)
+    String executor,
+    String host,
+    String state,
+    String why,
+    PoolReport pool,
+    Figures readers,
+    MemoryReport memory)
     implements Serializable {
   public static final String OPEN = "open";
   public static final String UNUSED = "not used yet";
@@ -24,7 +31,7 @@ public record ExecutorReport(
 
   /** Makes the report of an executor of which nothing is known but that it is there. */
   public static ExecutorReport without(String executor, String host, String state, String why) {
-    return new ExecutorReport(executor, host, state, why, null, Figures.NONE);
+    return new ExecutorReport(executor, host, state, why, null, Figures.NONE, null);
   }
 
   /** Gives those of the pool and of the readers. */
@@ -34,6 +41,6 @@ public record ExecutorReport(
 
   /** Makes the report of an executor that does not answer, with the figures it told last. */
   public ExecutorReport unreached(String why) {
-    return new ExecutorReport(executor, host, UNREACHED, why, pool, readers);
+    return new ExecutorReport(executor, host, UNREACHED, why, pool, readers, memory);
   }
 }

@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicReference
 import scala.concurrent.duration._
 import scala.util.control.NonFatal
 
-import org.apache.spark.{SparkConf, SparkEnv}
+import org.apache.spark.{SparkConf, SparkEnv, TaskContext}
 import org.apache.spark.internal.Logging
 
 import io.oap.cache.ColumnCache
@@ -45,13 +45,16 @@ object ExecutorCache extends Logging {
     new PatientOpening[SparkEnv, Either[String, ColumnCache]](Patience)(open)
 
   /**
-   * The cache, or nothing when it cannot be had, or not yet; the reason was logged once.
+   * The cache, or nothing when it cannot be had, or not yet; the reason was logged once. A thread of
+   * a task keeps to the memory nodes of the cache from then on, if it has any.
    *
    * @throws InterruptedException when the thread is interrupted while it waits for the opening
    */
   def get(): Option[ColumnCache] = {
     val environment = SparkEnv.get
-    openedFor(environment).orElse(opening.get(environment)).flatMap(_.toOption)
+    val cache = openedFor(environment).orElse(opening.get(environment)).flatMap(_.toOption)
+    if (TaskContext.get() != null) cache.foreach(_.numa.bindThread())
+    cache
   }
 
   /** Why `get` has given nothing. */
@@ -119,9 +122,10 @@ object ExecutorCache extends Logging {
       val fitting =
         settings ++ smaller.map(pool => OapConfig.POOL_SIZE.key -> pool.bytes.toString)
       val cache = ColumnCache.open(fitting.get(_).orNull)
-      val unbound = if (options.medium == Medium.NODE) "" else ", bound to no memory node"
+      val isUnbound = options.medium != Medium.NODE && cache.poolOptions.nodes == 0
+      val unbound = if (isUnbound) ", bound to no memory node" else ""
       logInfo(s"Column cache opened: a pool of ${cache.poolStats().capacityBytes()} bytes in " +
-        s"${options.place()}$unbound, native library ${NativeLibrary.version()}")
+        s"${cache.poolOptions.place()}$unbound, native library ${NativeLibrary.version()}")
       Right(cache)
     } catch {
       case e @ (NonFatal(_) | _: LinkageError) =>

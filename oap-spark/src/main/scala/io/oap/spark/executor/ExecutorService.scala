@@ -43,7 +43,7 @@ private[spark] object ExecutorService {
   /** Returns the answer, or why there is no pool that it could be about. */
   def answer(request: ExecutorRequest[_]): Either[String, Any] =
     (request, ExecutorCache.ifOpened) match {
-      case (TellFigures, _) => Right(ThisExecutor.tell())
+      case (TellFigures, _) => Right(ThisExecutor.answer())
       case (ReportAnew, _) => Right(ExecutorCache.reportAnew())
       case (Resize(bytes), _) => Right(ExecutorCommands.resize(bytes))
       case (_, Some(Right(cache))) => Right(answer(request, cache))

@@ -10,19 +10,45 @@ import org.apache.spark.SparkEnv
 
 import io.oap.cache.ColumnCache
 import io.oap.cache.pool.NativeLibrary
-import io.oap.spark.status.{ExecutorReport, Figures, PoolReport, ToldFigures}
+import io.oap.common.NodeNumbers
+import io.oap.spark.status.{ExecutorReport, Figures, MemoryReport, PoolReport, ToldFigures}
 import io.oap.spark.status.CacheSnapshot.Sample
 
 /** What the column cache of this process is and has done. */
 private[spark] object ThisExecutor {
 
-  private var lastNumber = 0L
+  private val OftenNanos = TimeUnit.SECONDS.toNanos(5)
+  private val RarelyNanos = TimeUnit.MINUTES.toNanos(1)
 
-  /** Makes the report for the driver. */
-  def tell(): ToldFigures = synchronized {
+  /** Where the memory lay at a time. */
+  private final case class Looked(cache: ColumnCache, memory: MemoryReport, nanos: Long)
+
+  private var lastNumber = 0L
+  @volatile private var looked = Option.empty[Looked]
+
+  /** Makes the report that goes to the driver from time to time. */
+  def tell(): ToldFigures =
+    numbered(openCache.filter(_.numa.nodes != 0).foreach(look(_, RarelyNanos)))
+
+  /** Makes the report for a driver whose user has asked. */
+  def answer(): ToldFigures = numbered(openCache.foreach(look(_, OftenNanos)))
+
+  private def numbered(first: => Unit): ToldFigures = synchronized {
+    first
     lastNumber += 1
     ToldFigures(lastNumber, report())
   }
+
+  private def openCache: Option[ColumnCache] = ExecutorCache.ifOpened.flatMap(_.toOption)
+
+  /** Looks where the memory lies, unless that was done a short time ago: it takes long. */
+  private def look(cache: ColumnCache, leastNanos: Long): Unit =
+    if (!looked.exists(last =>
+        (last.cache eq cache) && System.nanoTime() - last.nanos < leastNanos)) {
+      val found = cache.memoryOnNodes
+      val memory = new MemoryReport(NodeNumbers.text(cache.numa.nodes), found.heap, found.rest)
+      looked = Some(Looked(cache, memory, System.nanoTime()))
+    }
 
   /** Opens no cache. */
   def report(): ExecutorReport = {
@@ -41,7 +67,9 @@ private[spark] object ThisExecutor {
       state,
       why,
       pool,
-      Figures.of(ExecutorCache.readTotals()))
+      Figures.of(ExecutorCache.readTotals()),
+      looked.filter(last => openCache.exists(_ eq last.cache)).map(_.memory).orNull
+    )
   }
 
   private def poolOf(cache: ColumnCache): PoolReport = {

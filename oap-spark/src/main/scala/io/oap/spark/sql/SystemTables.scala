@@ -11,7 +11,7 @@ import io.oap.cache.stats.Figure
 import io.oap.common.{ConfigEntry, OapConfig}
 import io.oap.spark.buildside.{BuildSideFigures, BuildSides}
 import io.oap.spark.cluster.{Answer, Cluster}
-import io.oap.spark.status.{ExecutorReport, Figures, PoolReport, ScanReport}
+import io.oap.spark.status.{ExecutorReport, Figures, MemoryReport, PoolReport, ScanReport}
 
 /** The tables of `oap.system`, with what their columns mean. */
 private[spark] object SystemTables {
@@ -62,7 +62,24 @@ private[spark] object SystemTables {
         "nodes",
         MapType(IntegerType, LongType),
         "bytes of the pool on each memory node, about",
-        _.bytesOnNodes)
+        _.bytesOnNodes),
+      ofMemory(
+        "keeps_to_nodes",
+        StringType,
+        "memory nodes that spark.oap.numa.bind has given the executor",
+        memory => if (memory.keepsTo.isEmpty) null else memory.keepsTo),
+      ofMemory(
+        "heap_nodes",
+        MapType(IntegerType, LongType),
+        "bytes of the Java heap on each memory node",
+        _.heapOnNodes),
+      ofMemory(
+        "rest_nodes",
+        MapType(IntegerType, LongType),
+        "bytes of the executor's other memory on each memory node, without mapped files: what tasks " +
+          "have off the heap, and what the JVM needs",
+        _.restOnNodes
+      )
     ) ++ Figure.OF_POOL.asScala.map(figure =>
       ofPool(figure.column, LongType, figure.meaning, _.figures.get(figure))) ++
       Figure.OF_READERS.asScala.map(figure =>
@@ -87,6 +104,13 @@ private[spark] object SystemTables {
       comment: String,
       value: PoolReport => Any): SystemColumn[ExecutorReport] =
     SystemColumn(name, dataType, comment, report => Option(report.pool).map(value).orNull)
+
+  private def ofMemory(
+      name: String,
+      dataType: DataType,
+      comment: String,
+      value: MemoryReport => Any): SystemColumn[ExecutorReport] =
+    SystemColumn(name, dataType, comment, report => Option(report.memory).map(value).orNull)
 
   private def ofReaders(
       name: String,

@@ -35,7 +35,13 @@ private object StatusTables {
         status =>
           <td title={Option(status.report.why).getOrElse("")}>{state(status)}{why(status)}</td>
       ),
-      text[ExecutorStatus]("Medium", "Where the pool lies")(pool(_).fold("")(_.medium))
+      text[ExecutorStatus]("Medium", "Where the pool lies")(pool(_).fold("")(_.medium)),
+      text[ExecutorStatus](
+        "Memory Nodes",
+        "Memory on each memory node: of the pool, of the heap, of the rest; the last two as they " +
+          "were when somebody read oap.system.executors, or spark.oap.numa.bind had them looked at"
+      )(
+        memoryNodes)
     ) ++ Figure.OF_POOL.asScala.filter(_.title != null).map(ofPool) ++
       readers[ExecutorStatus](_.report.readers) ++ Seq(
         optional[ExecutorStatus]("Load Rate", "Read from files in a second that one task spent so")(
@@ -131,6 +137,23 @@ private object StatusTables {
 
   private def pool(status: ExecutorStatus): Option[PoolReport] =
     Option(status.report.pool)
+
+  private def memoryNodes(status: ExecutorStatus): String = {
+    val memory = Option(status.report.memory)
+    val parts = Seq(
+      "pool" -> pool(status).map(_.bytesOnNodes),
+      "heap" -> memory.map(_.heapOnNodes),
+      "rest" -> memory.map(_.restOnNodes))
+      .collect { case (name, Some(bytes)) if bytes != null => name -> bytes.asScala }
+    val nodes = parts.flatMap(_._2.keys).distinct.sortBy(_.intValue)
+    nodes.map { node =>
+      val bytes = parts.collect {
+        case (name, some) if some.contains(node) =>
+          s"$name ${SparkUi.bytes(some(node))}"
+      }
+      s"$node: ${bytes.mkString(", ")}"
+    }.mkString("; ")
+  }
 
   private def state(status: ExecutorStatus): String =
     if (status.isLive) status.report.state else "gone"

@@ -11,6 +11,7 @@ import io.oap.spark.status.CacheSnapshot;
 import io.oap.spark.status.ExecutorReport;
 import io.oap.spark.status.ExecutorSampled;
 import io.oap.spark.status.Figures;
+import io.oap.spark.status.MemoryReport;
 import io.oap.spark.status.PoolReport;
 import io.oap.spark.status.ScanEnded;
 import io.oap.spark.status.ScanReport;
@@ -56,10 +57,14 @@ class HistoryTabTest {
       Figures.ofJson(Map.of("capacityBytes", LARGE, "usedBytes", 7, "evictions", 10));
   private static final PoolReport POOL =
       new PoolReport("dram", "", Map.of(1, LARGE), POOL_FIGURES, "1.0", ESTIMATES);
+  private static final MemoryReport MEMORY =
+      new MemoryReport("1", Map.of(1, LARGE), Map.of(0, 3L, 1, LARGE));
   private static final List<SparkListenerEvent> EVENTS =
       List.of(
-          new ExecutorSampled(1000, new ExecutorReport("1", "a", "open", null, POOL, READERS)),
-          new ExecutorSampled(2000, new ExecutorReport("2", "b", "off", "why", null, READERS)),
+          new ExecutorSampled(
+              1000, new ExecutorReport("1", "a", "open", null, POOL, READERS, MEMORY)),
+          new ExecutorSampled(
+              2000, new ExecutorReport("2", "b", "off", "why", null, READERS, null)),
           new ScanEnded(
               new ScanReport(LARGE, 3000, "<t>", List.of("c"), Map.of("chunksHit", LARGE))));
 

@@ -35,7 +35,9 @@ class ConfigStartSuite extends AnyFunSuite {
       "spark.oap.cache.enabled" -> "yes",
       "spark.oap.cache.tables.quotas" -> "sales.orders=half",
       "spark.oap.cache.tables.minimums" -> "a=60%, b=50%",
-      "spark.oap.pool.medium" -> "disk"
+      "spark.oap.pool.medium" -> "disk",
+      "spark.oap.numa.bind" -> "all",
+      "spark.oap.numa.bind" -> "0,64"
     )) {
     test(s"$key=$value fails the start") {
       val allowed = OapConfig.ALL.asScala.find(_.key == key).get.allowed

@@ -13,7 +13,7 @@ class CacheStatusSuite extends AnyFunSuite {
     val figures = Figures.ofJson(JavaMap.of("hits", hits))
     ToldFigures(
       number,
-      new ExecutorReport("1", "host", ExecutorReport.OPEN, null, null, figures))
+      new ExecutorReport("1", "host", ExecutorReport.OPEN, null, null, figures, null))
   }
 
   test("figures that were asked for do not take the place of newer ones, and all are logged") {

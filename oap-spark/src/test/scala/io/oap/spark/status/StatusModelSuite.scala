@@ -31,7 +31,7 @@ class StatusModelSuite extends AnyFunSuite {
   )
 
   private def report(id: String, readers: Figures, pool: PoolReport): ExecutorReport =
-    new ExecutorReport(id, "host", ExecutorReport.OPEN, null, pool, readers)
+    new ExecutorReport(id, "host", ExecutorReport.OPEN, null, pool, readers, null)
 
   private def scan(i: Int, table: String, columns: Seq[String], hits: Long = 1): ScanReport =
     new ScanReport(
