@@ -110,6 +110,10 @@ typedef struct oap_options {
                   oap-<user id> of each path, and outlives its process, however that ends. It takes
                   over what another one has left there that was opened with the same capacity,
                   shards, policy and number of paths, by the same library */
+  bool
+      shared; /* reopen, and the default policy: processes that open it so at the same time have one
+                 pool together. What one of them has cached, all have; what one has pinned stays for
+                 all; one that is killed leaves nothing behind but its chunks. Cannot be resized */
   uint32_t keep_seconds; /* reopen: pools there that nobody has used for so long are removed */
   const char *policy;    /* "s3fifo", "generations" or "lru"; NULL: the first */
   uint32_t shards;       /* independent parts, a power of two; 0: chosen by capacity */
@@ -147,8 +151,9 @@ typedef struct oap_stats {
 
 /* What became of the pools that were there when this one was opened with reopen. */
 typedef struct oap_origin {
-  bool is_reopened;     /* it goes on with what another one has left */
-  uint64_t chunks;      /* how many it has found */
+  bool is_reopened;     /* it goes on with what another one has left, or others have */
+  bool is_joined;       /* shared: others have it */
+  uint64_t chunks;      /* how many it has found; 0 where it has joined others */
   uint64_t bytes;       /* of those */
   uint64_t refused;     /* entries that were there, and were damaged or of no use to others */
   const char *unusable; /* why another one, whose owner is gone, was not taken over; or NULL */
@@ -172,6 +177,13 @@ int oap_pool_open(const oap_options *options, oap_pool **out);
 
 /* Tells where the pool comes from. The pointer is good until it is closed. */
 const oap_origin *oap_pool_origin(const oap_pool *pool);
+
+/* How many processes may share a pool at a time. */
+#define OAP_MOST_MEMBERS 16
+
+/* How many processes share the pool now, this one among them; one that was killed counts for a
+ * second more. 0: it is not shared. */
+uint32_t oap_pool_members(const oap_pool *pool);
 
 /* Empties the pool for good and gives its memory back, while other threads may still be in it: from
  * then on reserve answers ESHUTDOWN and pin ENOENT. What was opened with reopen stays in its files,
@@ -199,7 +211,7 @@ int oap_pool_close(oap_pool *pool);
  * EINVAL: too small. EFBIG: see OAP_MOST_GROWTH. ENOSPC: no room on a path. ENOMEM: no memory, or
  * none on its nodes; what the pool has not touched yet of its own counts as needed there.
  * ESHUTDOWN: retired. Other errors as the system gave them. One call at a time does its work,
- * others wait; a call walks all slots when it shrinks. */
+ * others wait; a call walks all slots when it shrinks. EOPNOTSUPP: the pool is shared. */
 int oap_pool_resize(oap_pool *pool, uint64_t capacity);
 
 /* Gets memory for a chunk that is to be loaded; its contents are undefined. Makes room by evicting
@@ -208,7 +220,9 @@ int oap_pool_resize(oap_pool *pool, uint64_t capacity);
  * EFBIG: larger than a pool of this capacity can hold. ENOSPC: pinned chunks leave no room for it,
  * or so little that a short search has not found it; a later call searches elsewhere. Where others
  * pin chunks during the call, some may have been evicted in vain. ESHUTDOWN: retired, or a
- * disk has lost writes. */
+ * disk has lost writes. Where the pool is shared, EINPROGRESS may mean another process, and ENOSPC
+ * that another process has stopped in the middle of a change, which is waited for 0.2 s once in a
+ * second. */
 int oap_pool_reserve(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chunk *out);
 
 /* Gets memory that is free, wherever it lies: nothing is ever evicted for it. Errors are those of
@@ -232,7 +246,7 @@ void oap_chunk_fill(const oap_chunk *chunk, const void *from);
 /* Gives back what a reserved chunk does not need, for loaders that know its length only when they
  * have it: it becomes its first so many bytes, which stay where they are. chunk is rewritten. Has
  * to come before publish. EINVAL: not a reservation that is open, bytes is 0 or more than it has.
- */
+ * EAGAIN, and nothing happens: as for drop. */
 int oap_pool_trim(oap_pool *pool, oap_chunk *chunk, uint64_t bytes);
 
 /* Makes a reserved chunk visible; the caller now holds one pin on it, under the same oap_chunk.
@@ -271,7 +285,8 @@ int oap_pool_unpin(oap_pool *pool, const oap_chunk *chunk);
 bool oap_pool_is_held(oap_pool *pool, const oap_key *key);
 
 /* Makes a chunk invisible at once and frees it with its last pin. One that is being loaded is never
- * seen by anybody but its loader. ENOENT: neither published nor being loaded. */
+ * seen by anybody but its loader. ENOENT: neither published nor being loaded. EAGAIN: another
+ * process that shares the pool has stopped in the middle of a change. */
 int oap_pool_drop(oap_pool *pool, const oap_key *key);
 
 /* Drops every chunk of a file; returns how many there were. */

@@ -77,6 +77,9 @@ bool check_is_memcheck(void);
 /* Under ThreadSanitizer, where what one thread does alone is slow and nothing is learned of it. */
 bool check_is_threadsan(void);
 
+/* Whether a process that has threads may start another one that has: ThreadSanitizer forbids it. */
+static inline bool check_may_fork(void) { return !check_is_threadsan(); }
+
 /* Whether the VmFlags of /proc/self/smaps have this one, such as " dd", for the mapping of an
  * address. */
 bool check_mapping_has_flag(const void *address, const char *flag);

@@ -13,12 +13,12 @@ enum { CHUNKS = 16384, MOST_LOOKS = 1024, LOOKS_PER_VICTIM = 16 };
 
 /* ---- Room beside pinned chunks ---- */
 
-bool __real_oap_is_evictable(const oap_slot *slot);
-bool __wrap_oap_is_evictable(const oap_slot *slot);
+bool __real_oap_is_evictable(const oap_holders *holders, const oap_slot *slots, uint32_t slot);
+bool __wrap_oap_is_evictable(const oap_holders *holders, const oap_slot *slots, uint32_t slot);
 
-bool __wrap_oap_is_evictable(const oap_slot *slot) {
+bool __wrap_oap_is_evictable(const oap_holders *holders, const oap_slot *slots, uint32_t slot) {
   under_lock_count(LOOKS);
-  return __real_oap_is_evictable(slot);
+  return __real_oap_is_evictable(holders, slots, slot);
 }
 
 static oap_chunk pinned[CHUNKS];

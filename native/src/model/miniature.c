@@ -3,6 +3,7 @@
 
 #include "pool/chunk.h"
 #include "pool/drop.h"
+#include "pool/pin.h"
 #include "pool/resize.h"
 
 #include <errno.h>

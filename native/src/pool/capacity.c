@@ -105,6 +105,16 @@ void oap_pool_use(oap_pool *pool, uint64_t part) {
   }
 }
 
+int oap_pool_join(oap_pool *pool, uint64_t part) {
+  int error = 0;
+  pool->part = part;
+  pool->ever = part;
+  for (uint32_t i = 0; error == 0 && i < pool->shard_count; i++) {
+    error = oap_shard_join(&pool->shards[i], part);
+  }
+  return error;
+}
+
 void oap_pool_lock(oap_pool *pool) {
   atomic_fetch_add(&pool->resizers_ahead, 1);
   pthread_mutex_lock(&pool->resizing);
@@ -129,7 +139,7 @@ int oap_pool_resize(oap_pool *pool, uint64_t capacity) {
   }
   oap_pool_lock(pool);
   bool is_over = pool->retired || atomic_load(&pool->writeback.has_lost_slots);
-  int error = is_over ? -ESHUTDOWN : 0;
+  int error = is_over ? -ESHUTDOWN : pool->home.is_shared && part != pool->part ? -EOPNOTSUPP : 0;
   for (uint32_t a = 0; error == 0 && a < pool->arena_count; a++) {
     error = part > oap_stripe_of(pool, &pool->arenas[a]) ? -EFBIG : 0;
   }

@@ -16,6 +16,9 @@ int oap_pool_commit(oap_pool *pool, uint64_t part);
 /* Lets the shards use so many bytes of each stripe, which have been committed. */
 void oap_pool_use(oap_pool *pool, uint64_t part);
 
+/* Joins those who share a pool of so many bytes of each stripe. 0 or -errno. */
+int oap_pool_join(oap_pool *pool, uint64_t part);
+
 /* Starts the thread that touches the memory in use, or ends it. 0 or -errno. */
 int oap_prefault_start(oap_pool *pool);
 void oap_prefault_stop(oap_pool *pool);

@@ -2,31 +2,10 @@
 #include "chunk.h"
 
 #include "content.h"
-#include "poison.h"
+#include "pin.h"
 #include "room.h"
 
 #include <errno.h>
-
-static void count_pinned(oap_counters *counters, uint64_t bytes) {
-  oap_count(&counters->pinned, OAP_PINNED(bytes));
-}
-
-static void count_unpinned(oap_shard *shard, uint64_t bytes) {
-  oap_count(&oap_shard_counters(shard)->pinned, -OAP_PINNED(bytes));
-}
-
-static void describe(const oap_shard *shard, uint32_t number, uint64_t word, oap_chunk *out) {
-  const oap_slot *slot = &shard->slots[number];
-  out->bytes = slot->bytes;
-  out->slot = number;
-  out->generation = oap_word_generation(word);
-  out->pieces = oap_slot_pieces(slot);
-  out->shard = shard->number;
-  for (uint32_t i = 0; i < out->pieces; i++) {
-    out->piece[i] = oap_slot_piece(slot, i);
-    out->piece[i].data = oap_shard_address(shard, out->piece[i].position);
-  }
-}
 
 static void fill_in(oap_shard *shard, uint32_t number, uint64_t bytes,
                     const uint32_t extents[OAP_MAX_PIECES], uint32_t pieces) {
@@ -47,7 +26,7 @@ static void fill_in(oap_shard *shard, uint32_t number, uint64_t bytes,
     if (i > 0) {
       slot->more_positions[i - 1] = extent->position;
     }
-    OAP_UNPOISON(oap_shard_address(shard, extent->position), part);
+    oap_room_unpoison(shard, extent->position, part);
     left -= part;
   }
 }
@@ -76,6 +55,9 @@ static int reserve(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes, 
   oap_slot *slot = &shard->slots[number];
   word = oap_word_reserved(atomic_load_explicit(&slot->word, memory_order_relaxed));
   oap_index_prepare(&shard->index, number);
+  if (shard->commons != NULL) { /* before the word says that it is being loaded */
+    atomic_fetch_add(oap_own_pins(&shard->holders, number), 1);
+  }
   atomic_store_explicit(&slot->word, word, memory_order_release);
   fill_in(shard, number, bytes, extents, pieces);
   uint32_t other = oap_index_find_other(&shard->index, key);
@@ -86,8 +68,8 @@ static int reserve(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes, 
   } else {
     oap_order_insert_like(&shard->order, number, other);
   }
-  count_pinned(oap_shard_counters(shard), bytes);
-  describe(shard, number, word, out);
+  oap_pin_count(shard, bytes);
+  oap_pin_describe(shard, number, word, out);
   return 0;
 }
 
@@ -99,9 +81,12 @@ static int lock_and_reserve(oap_shard *shard, const oap_hashed_key *key, uint64_
   /* What a reservation looks at and is seldom in a cache comes all at once. */
   oap_index_prefetch(&shard->index, key);
   oap_order_prefetch(&shard->order, key->hash);
-  pthread_mutex_lock(&shard->lock);
+  if (!oap_shard_lock(shard)) {
+    oap_count(&oap_shard_counters(shard)->stuck, 1);
+    return -ENOSPC;
+  }
   int result = -ESHUTDOWN;
-  if (!shard->retired) {
+  if (!atomic_load(&shard->retired)) {
     asks = is_handed ? oap_order_worth(&shard->order, key->hash, asks) : asks;
     result = reserve(shard, key, bytes, asks, out);
     if (result == 0 && is_handed) {
@@ -109,7 +94,7 @@ static int lock_and_reserve(oap_shard *shard, const oap_hashed_key *key, uint64_
     }
   }
   bool is_short = oap_shard_is_short_of_slots(shard);
-  pthread_mutex_unlock(&shard->lock);
+  oap_shard_unlock(shard);
   if (is_short) {
     oap_shard_add_slots(shard);
   }
@@ -126,26 +111,17 @@ int oap_shard_reserve_handed(oap_shard *shard, const oap_hashed_key *key, uint64
   return lock_and_reserve(shard, key, bytes, asks, true, out);
 }
 
-/* The slot a chunk names, if it still is what the chunk says; *word gets its word. */
-static oap_slot *slot_of(oap_shard *shard, const oap_chunk *chunk, uint64_t *word) {
-  if (chunk->slot == 0 || chunk->slot > shard->slot_room) {
-    return NULL;
-  }
-  oap_slot *slot = &shard->slots[chunk->slot];
-  *word = atomic_load_explicit(&slot->word, memory_order_acquire);
-  return oap_word_generation(*word) == chunk->generation ? slot : NULL;
-}
-
 int oap_shard_publish(oap_shard *shard, const oap_chunk *chunk) {
   uint64_t word;
-  oap_slot *slot = slot_of(shard, chunk, &word);
+  oap_slot *slot = oap_pin_slot(shard, chunk, &word);
   if (slot == NULL) {
     return -EINVAL;
   }
   enum oap_state now = oap_word_state(word);
   if (shard->is_kept && (now == OAP_LOADING || now == OAP_DOOMED)) {
     slot->content = oap_content_hash(shard, slot);
-    slot->checksum = oap_slot_checksum(slot);
+    /* Behind the content: whenever another process looks, this sum or the one before is right. */
+    atomic_store_explicit(&slot->checksum, oap_slot_checksum(slot), memory_order_release);
   }
   for (;;) {
     enum oap_state state = oap_word_state(word);
@@ -153,12 +129,13 @@ int oap_shard_publish(oap_shard *shard, const oap_chunk *chunk) {
       return -EINVAL;
     }
     bool seen = state == OAP_LOADING;
-    uint64_t published = oap_word_with_state(word, seen ? OAP_PUBLISHED : OAP_DROPPED) + 1;
+    uint64_t published = oap_word_with_state(word, seen ? OAP_PUBLISHED : OAP_DROPPED);
+    published += shard->commons == NULL; /* else this process has counted its pin already */
     if (atomic_compare_exchange_weak_explicit(&slot->word, &word, published, memory_order_acq_rel,
                                               memory_order_acquire)) {
       oap_count(&oap_shard_counters(shard)->publishes, 1);
       if (seen) {
-        oap_count_visible(shard->counters, 1);
+        oap_shard_count_visible(shard, 1);
       }
       return 0;
     }
@@ -167,7 +144,7 @@ int oap_shard_publish(oap_shard *shard, const oap_chunk *chunk) {
 
 int oap_shard_set_note(oap_shard *shard, const oap_chunk *chunk, uint64_t note) {
   uint64_t word;
-  oap_slot *slot = slot_of(shard, chunk, &word);
+  oap_slot *slot = oap_pin_slot(shard, chunk, &word);
   enum oap_state state = slot == NULL ? OAP_FREE : oap_word_state(word);
   if (state != OAP_LOADING && state != OAP_DOOMED) {
     return -EINVAL;
@@ -176,47 +153,15 @@ int oap_shard_set_note(oap_shard *shard, const oap_chunk *chunk, uint64_t note) 
   return 0;
 }
 
-int oap_shard_note(oap_shard *shard, const oap_chunk *chunk, uint64_t *note) {
-  uint64_t word;
-  oap_slot *slot = slot_of(shard, chunk, &word);
-  if (slot == NULL || oap_word_pins(word) == 0) {
-    return -EINVAL;
-  }
-  *note = slot->note;
-  return 0;
-}
-
-int oap_shard_is_readable(oap_shard *shard, const oap_chunk *chunk) {
-  uint64_t word;
-  oap_slot *slot = slot_of(shard, chunk, &word);
-  if (slot == NULL || oap_word_pins(word) == 0) {
-    return -EINVAL;
-  }
-  return oap_content_is_readable(shard, slot) ? 0 : -EIO;
-}
-
-/* Unlocks the shard, then gives to the system what is left over. */
-static void unlock(oap_shard *shard, const oap_leftover *left) {
-  pthread_mutex_unlock(&shard->lock);
-  if (left->count > 0) {
-    oap_stripe_release_leftover(shard, left);
-  }
-}
-
-/* Frees what a slot holds whose word says FREE, and unlocks the shard. */
-static void free_and_unlock(oap_shard *shard, uint32_t number) {
-  oap_leftover left = {.count = 0};
-  oap_room_free(shard, number, &left);
-  unlock(shard, &left);
-}
-
 int oap_shard_trim(oap_shard *shard, oap_chunk *chunk, uint64_t bytes) {
-  pthread_mutex_lock(&shard->lock);
+  if (!oap_shard_lock(shard)) {
+    return -EAGAIN;
+  }
   uint64_t word;
-  oap_slot *slot = slot_of(shard, chunk, &word);
+  oap_slot *slot = oap_pin_slot(shard, chunk, &word);
   enum oap_state state = slot == NULL ? OAP_FREE : oap_word_state(word);
   if ((state != OAP_LOADING && state != OAP_DOOMED) || bytes == 0 || bytes > slot->bytes) {
-    pthread_mutex_unlock(&shard->lock);
+    oap_shard_unlock(shard);
     return -EINVAL;
   }
   oap_leftover left = {.count = 0};
@@ -228,99 +173,35 @@ int oap_shard_trim(oap_shard *shard, oap_chunk *chunk, uint64_t bytes) {
   slot->bytes = bytes;
   slot->checksum = oap_slot_checksum(slot);
   oap_count(&oap_shard_counters(shard)->pinned, OAP_PINNED(bytes) - OAP_PINNED(before));
-  describe(shard, chunk->slot, word, chunk);
-  unlock(shard, &left);
+  oap_pin_describe(shard, chunk->slot, word, chunk);
+  oap_pin_unlock(shard, &left);
   return 0;
 }
 
 int oap_shard_abandon(oap_shard *shard, const oap_chunk *chunk) {
-  pthread_mutex_lock(&shard->lock);
+  bool is_locked = oap_shard_lock(shard);
   uint64_t word;
-  oap_slot *slot = slot_of(shard, chunk, &word);
+  oap_slot *slot = oap_pin_slot(shard, chunk, &word);
   enum oap_state state = slot == NULL ? OAP_FREE : oap_word_state(word);
   if (state != OAP_LOADING && state != OAP_DOOMED) {
-    pthread_mutex_unlock(&shard->lock);
+    if (is_locked) {
+      oap_shard_unlock(shard);
+    }
     return -EINVAL;
+  }
+  oap_pin_uncount(shard, chunk->bytes);
+  if (shard->commons != NULL) {
+    atomic_fetch_sub(oap_own_pins(&shard->holders, chunk->slot), 1);
+  }
+  if (!is_locked) {
+    return 0; /* nobody loads it any more, so the next sweep takes it */
   }
   atomic_store_explicit(&slot->word, oap_word_freed(word), memory_order_release);
   if (state == OAP_LOADING) {
     oap_index_remove(&shard->index, chunk->slot);
     oap_order_remove(&shard->order, chunk->slot);
   }
-  count_unpinned(shard, chunk->bytes);
   shard->counted.abandons++;
-  free_and_unlock(shard, chunk->slot);
+  oap_pin_free_and_unlock(shard, chunk->slot);
   return 0;
-}
-
-/* Hashes an unverified chunk that is pinned, so that later pins need not. A wrong one, or one that
- * the disk does not give, is dropped, and false. Threads that come at the same time each do it. */
-static bool verify(oap_shard *shard, uint32_t number, uint64_t before) {
-  oap_slot *slot = &shard->slots[number];
-  if (oap_content_is_readable(shard, slot) && oap_content_hash(shard, slot) == slot->content) {
-    atomic_fetch_and_explicit(&slot->word, ~OAP_UNVERIFIED, memory_order_relaxed);
-    return true;
-  }
-  pthread_mutex_lock(&shard->lock);
-  uint64_t word = atomic_load_explicit(&slot->word, memory_order_relaxed);
-  if (oap_word_state(word) == OAP_PUBLISHED) { /* of this generation, since it is pinned */
-    oap_room_drop(shard, number);
-    shard->counted.damaged++;
-  }
-  pthread_mutex_unlock(&shard->lock);
-  if (oap_word_pins(before) == 0) {
-    count_pinned(oap_shard_counters(shard), slot->bytes);
-  }
-  oap_chunk chunk;
-  describe(shard, number, before, &chunk);
-  oap_shard_unpin(shard, &chunk);
-  return false;
-}
-
-int oap_shard_pin(oap_shard *shard, const oap_hashed_key *key, bool is_use, oap_chunk *out) {
-  uint64_t before;
-  uint32_t number = oap_index_pin(&shard->index, key, is_use, &before);
-  if (number != 0 && (before & OAP_UNVERIFIED) != 0 && !verify(shard, number, before)) {
-    number = 0;
-  }
-  oap_counters *counters = oap_shard_counters(shard);
-  if (is_use) {
-    oap_count(number == 0 ? &counters->misses : &counters->hits, 1);
-  }
-  if (number == 0) {
-    return -ENOENT;
-  }
-  if (is_use && shard->order.policy->used != NULL) {
-    shard->order.policy->used(&shard->order, number);
-  }
-  if (oap_word_pins(before) == 0) {
-    count_pinned(counters, shard->slots[number].bytes);
-  }
-  describe(shard, number, before, out);
-  return 0;
-}
-
-int oap_shard_unpin(oap_shard *shard, const oap_chunk *chunk) {
-  uint64_t word;
-  oap_slot *slot = slot_of(shard, chunk, &word);
-  if (slot == NULL || oap_word_pins(word) == 0) {
-    return -EINVAL;
-  }
-  uint64_t before = atomic_fetch_sub_explicit(&slot->word, 1, memory_order_acq_rel);
-  if (oap_word_pins(before) > 1) {
-    return 0;
-  }
-  count_unpinned(shard, chunk->bytes);
-  if (oap_word_state(before) == OAP_DROPPED) {
-    /* No new pin can come to a dropped chunk, so this thread alone saw the last one go. */
-    pthread_mutex_lock(&shard->lock);
-    atomic_store_explicit(&slot->word, oap_word_freed(before), memory_order_release);
-    free_and_unlock(shard, chunk->slot);
-  }
-  return 0;
-}
-
-bool oap_shard_is_held(oap_shard *shard, const oap_hashed_key *key) {
-  uint64_t word;
-  return oap_index_find(&shard->index, key, &word) != 0 && oap_word_state(word) == OAP_PUBLISHED;
 }

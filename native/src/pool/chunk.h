@@ -1,7 +1,7 @@
 /*
- * What happens to a chunk in its shard: reserve, trim, publish, abandon, pin, unpin. slot.h says
- * which states there are and who may change them. Functions behave as their namesakes in
- * oap_pool.h, for keys that belong to this shard.
+ * How a chunk comes into its shard: reserve, trim, publish, abandon. slot.h says which states there
+ * are and who may change them. Functions behave as their namesakes in oap_pool.h, for keys that
+ * belong to this shard.
  */
 #ifndef OAP_CHUNK_H
 #define OAP_CHUNK_H
@@ -15,11 +15,6 @@ int oap_shard_reserve_handed(oap_shard *shard, const oap_hashed_key *key, uint64
 int oap_shard_trim(oap_shard *shard, oap_chunk *chunk, uint64_t bytes);
 int oap_shard_publish(oap_shard *shard, const oap_chunk *chunk);
 int oap_shard_set_note(oap_shard *shard, const oap_chunk *chunk, uint64_t note);
-int oap_shard_note(oap_shard *shard, const oap_chunk *chunk, uint64_t *note);
-int oap_shard_is_readable(oap_shard *shard, const oap_chunk *chunk);
 int oap_shard_abandon(oap_shard *shard, const oap_chunk *chunk);
-int oap_shard_pin(oap_shard *shard, const oap_hashed_key *key, bool is_use, oap_chunk *out);
-int oap_shard_unpin(oap_shard *shard, const oap_chunk *chunk);
-bool oap_shard_is_held(oap_shard *shard, const oap_hashed_key *key);
 
 #endif

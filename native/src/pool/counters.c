@@ -18,11 +18,15 @@ uint64_t oap_counters_version(const oap_counters *sets) {
   return changes;
 }
 
-uint64_t oap_counters_pinned(const oap_counters *sets, uint64_t *bytes) {
+uint64_t oap_counters_sum(const oap_counters *sets) {
   uint64_t pinned = 0;
   for (int i = 0; i < OAP_COUNTER_SETS; i++) {
     pinned += atomic_load_explicit(&sets[i].pinned, memory_order_relaxed);
   }
+  return pinned;
+}
+
+uint64_t oap_pinned_chunks(uint64_t pinned, uint64_t *bytes) {
   /* Pinned in one set after that was read and unpinned in another before: less than nothing. */
   int64_t chunks = (int64_t)(pinned << (64 - OAP_PINNED_SHIFT)) >> (64 - OAP_PINNED_SHIFT);
   int64_t units = (int64_t)(pinned - (uint64_t)chunks) >> OAP_PINNED_SHIFT;
@@ -36,8 +40,9 @@ void oap_counters_add(const oap_counters *sets, oap_stats *sum) {
     sum->misses += atomic_load_explicit(&sets[i].misses, memory_order_relaxed);
     sum->publishes += atomic_load_explicit(&sets[i].publishes, memory_order_relaxed);
     sum->chunks += atomic_load_explicit(&sets[i].chunks, memory_order_relaxed);
+    sum->refused_no_room += atomic_load_explicit(&sets[i].stuck, memory_order_relaxed);
   }
   uint64_t pinned_bytes;
-  sum->pinned_chunks += oap_counters_pinned(sets, &pinned_bytes);
+  sum->pinned_chunks += oap_pinned_chunks(oap_counters_sum(sets), &pinned_bytes);
   sum->pinned_bytes += pinned_bytes;
 }

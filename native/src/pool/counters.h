@@ -18,6 +18,7 @@ typedef struct oap_counters {
   _Atomic uint64_t chunks;
   _Atomic uint64_t changes; /* of what is visible */
   _Atomic uint64_t pinned;  /* OAP_PINNED of each chunk that is pinned or reserved */
+  _Atomic uint64_t stuck;   /* reservations that did not get the lock */
 } oap_counters;
 
 /* Number of chunks in the low bits, their size in units of OAP_ALIGNMENT above: one addition. */
@@ -42,9 +43,12 @@ static inline void oap_count_visible(oap_counters *sets, int by) {
 /* Grows with every chunk that becomes visible or stops being so. */
 uint64_t oap_counters_version(const oap_counters *sets);
 
-/* How many chunks are pinned or reserved, and the bytes that they keep from others. Exact when no
- * other thread counts; else an estimate, never a reason to let go of memory. */
-uint64_t oap_counters_pinned(const oap_counters *sets, uint64_t *bytes);
+/* OAP_PINNED of all chunks that are pinned or reserved. Exact when no other thread counts; else an
+ * estimate, never a reason to let go of memory. */
+uint64_t oap_counters_sum(const oap_counters *sets);
+
+/* How many chunks such a sum is of, and the bytes that they keep from others. */
+uint64_t oap_pinned_chunks(uint64_t sum, uint64_t *bytes);
 
 /* Adds all sets to these figures. */
 void oap_counters_add(const oap_counters *sets, oap_stats *sum);

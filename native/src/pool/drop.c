@@ -6,13 +6,15 @@
 #include <errno.h>
 
 int oap_shard_drop(oap_shard *shard, const oap_hashed_key *key) {
-  pthread_mutex_lock(&shard->lock);
+  if (!oap_shard_lock(shard)) {
+    return -EAGAIN;
+  }
   uint64_t word;
   uint32_t number = oap_index_find(&shard->index, key, &word);
   if (number != 0) {
     oap_room_drop(shard, number);
   }
-  pthread_mutex_unlock(&shard->lock);
+  oap_shard_unlock(shard);
   return number != 0 ? 0 : -ENOENT;
 }
 
@@ -37,9 +39,11 @@ uint64_t oap_shard_drop_file(oap_shard *shard, uint64_t high, uint64_t low) {
   uint64_t all = 0;
   uint32_t dropped;
   do {
-    pthread_mutex_lock(&shard->lock);
+    if (!oap_shard_lock(shard)) {
+      return all;
+    }
     dropped = drop_some(shard, high, low);
-    pthread_mutex_unlock(&shard->lock);
+    oap_shard_unlock(shard);
     all += dropped;
   } while (dropped == OAP_SLOTS_AT_ONCE);
   return all;
@@ -53,16 +57,18 @@ void oap_shard_forget(oap_shard *shard) {
 
 uint64_t oap_shard_clear(oap_shard *shard) {
   uint64_t dropped = 0;
-  pthread_mutex_lock(&shard->lock);
-  for (uint32_t i = 1; i <= shard->slot_top; i++) {
+  bool is_locked = oap_shard_lock(shard);
+  for (uint32_t i = 1; is_locked && i <= shard->slot_top; i++) {
     enum oap_state state =
         oap_word_state(atomic_load_explicit(&shard->slots[i].word, memory_order_relaxed));
     if (state == OAP_PUBLISHED || state == OAP_LOADING) {
       oap_room_drop(shard, i);
       dropped++;
     }
-    oap_shard_yield(shard, i);
+    is_locked = oap_shard_yield(shard, i);
   }
-  pthread_mutex_unlock(&shard->lock);
+  if (is_locked) {
+    oap_shard_unlock(shard);
+  }
   return dropped;
 }

@@ -5,6 +5,7 @@
 #include "base/arithmetic.h"
 #include "home_files.h"
 #include "home_judge.h"
+#include "home_shared.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -77,18 +78,18 @@ typedef struct {
   const oap_options *options;
   const oap_directories *all;
   const oap_home_shape *shape;
-  uint64_t sketch_bytes;
   uint32_t keep_seconds;
   uint32_t removed;
   char name[OAP_HOME_NAME]; /* of what was found */
 } search;
 
-/* Takes a home over whose .meta file is locked; false: it cannot be, and why is noted. */
+/* Takes a home over whose .meta file is locked, or joins those who have it; false: it cannot be,
+ * and why is noted. */
 static bool take_over(const search *s, int meta, const char *name) {
   oap_home *home = s->home;
   const char *fault = oap_home_judge(meta, s->shape);
-  if (fault == NULL) {
-    fault = oap_home_judge_table(meta, s->shape, s->sketch_bytes);
+  if (fault == NULL && !home->is_joined) {
+    fault = oap_home_judge_table(meta, s->shape);
   }
   if (fault == NULL && map_header(home, meta) != 0) {
     fault = "it cannot be mapped";
@@ -100,7 +101,7 @@ static bool take_over(const search *s, int meta, const char *name) {
      * memory are looked for anew. */
     bool is_sure = s->options->medium != OAP_FSDAX && boot[0] != 0 &&
                    memcmp(boot, home->header->boot, sizeof(boot)) == 0;
-    home->full = is_sure ? atomic_load(&home->header->part) : 0;
+    home->full = is_sure || home->is_joined ? atomic_load(&home->header->part) : 0;
     if (open_data(home, s->all, name, s->shape)) {
       memcpy(home->header->boot, boot, sizeof(boot));
       return true;
@@ -113,12 +114,28 @@ static bool take_over(const search *s, int meta, const char *name) {
   return false;
 }
 
+/* Joins those who have the home of an open .meta file, if it is one to share. */
+static bool join(const search *s, int meta, const char *name) {
+  oap_home *home = s->home;
+  bool is_wanted = home != NULL && home->is_shared && home->header == NULL;
+  if (!is_wanted || oap_home_judge(meta, s->shape) != NULL || oap_home_share(meta) != 0) {
+    return false;
+  }
+  home->is_joined = oap_home_has_name(meta);
+  home->is_joined = home->is_joined && take_over(s, meta, name);
+  return home->is_joined;
+}
+
 /* Takes over or removes the home of an open .meta file. One that lies in another path than the
  * first was made with other paths. False: the file is to be closed. Takes no lock in vain: another
  * process would believe that the home is in use. */
 static bool look_at(search *s, int meta, const char *name, bool is_in_first) {
   if (oap_home_is_in_use(meta)) {
-    return false;
+    bool is_joined = is_in_first && join(s, meta, name);
+    if (is_joined) {
+      memcpy(s->name, name, OAP_HOME_NAME);
+    }
+    return is_joined;
   }
   bool is_wanted = is_in_first && s->home != NULL && s->home->header == NULL;
   const char *fault = is_wanted ? oap_home_judge(meta, s->shape) : NULL;
@@ -222,19 +239,36 @@ static void *beat(void *argument) {
   return NULL;
 }
 
-int oap_home_open(oap_home *home, const oap_options *options, const oap_home_shape *shape,
-                  uint64_t sketch_bytes) {
+/* Finds a home, or makes one. */
+static int find_or_make(oap_home *home, const oap_options *options, const oap_home_shape *shape,
+                        const oap_directories *all, char name[OAP_HOME_NAME]) {
+  search wanted = {.home = home,
+                   .options = options,
+                   .all = all,
+                   .shape = shape,
+                   .keep_seconds = options->keep_seconds};
+  search_all(&wanted);
+  int error = 0;
+  if (home->header == NULL) {
+    error = oap_home_name(wanted.name);
+    if (error == 0) {
+      error = make(home, options, all, wanted.name, shape);
+    }
+  } else {
+    home->origin.is_reopened = true;
+    home->origin.is_joined = home->is_joined;
+    home->origin.unusable = NULL;
+  }
+  memcpy(name, wanted.name, OAP_HOME_NAME);
+  return error;
+}
+
+int oap_home_open(oap_home *home, const oap_options *options, const oap_home_shape *shape) {
   oap_directories all;
   if (strlen(options->paths[0]) + sizeof("/oap-4294967295/") + OAP_HOME_NAME >
       sizeof(home->origin.home)) {
     return -ENAMETOOLONG;
   }
-  search wanted = {.home = home,
-                   .options = options,
-                   .all = &all,
-                   .shape = shape,
-                   .sketch_bytes = sketch_bytes,
-                   .keep_seconds = options->keep_seconds};
   int error = oap_directories_open(options, true, &all);
   if (error != 0) {
     return error;
@@ -242,23 +276,22 @@ int oap_home_open(oap_home *home, const oap_options *options, const oap_home_sha
   for (uint32_t i = 0; i < OAP_MAX_PATHS; i++) {
     home->data[i] = -1;
   }
-  search_all(&wanted);
-  if (home->header == NULL) {
-    error = oap_home_name(wanted.name);
-    if (error == 0) {
-      error = make(home, options, &all, wanted.name, shape);
-    }
-  } else {
-    home->origin.is_reopened = true;
-    home->origin.unusable = NULL;
+  home->is_shared = options->shared;
+  char name[OAP_HOME_NAME];
+  error = home->is_shared ? oap_home_wait_at_door(home, all.fd[0]) : 0;
+  if (error == 0) {
+    error = find_or_make(home, options, shape, &all, name);
   }
   oap_directories_close(&all);
+  if (error == 0 && home->is_shared) {
+    error = oap_home_enter(home);
+  }
   if (error != 0) {
     return error;
   }
   home->ask_every_ms = options->medium == OAP_FILE ? oap_file_ask_every_ms(home->meta) : 0;
   snprintf(home->origin.home, sizeof(home->origin.home), "%s/oap-%u/%s", options->paths[0],
-           (unsigned)geteuid(), wanted.name);
+           (unsigned)geteuid(), name);
   return oap_periodic_start(&home->heart, beat, home); /* the caller closes the home */
 }
 
@@ -286,7 +319,9 @@ void oap_home_let_go(oap_home *home) {
     return;
   }
   oap_periodic_end(&home->heart);
+  oap_home_leave_door(home);
   if (home->meta >= 0) {
+    oap_home_leave(home);
     oap_home_unlock(home->meta);
     home->meta = -1;
   }
@@ -295,6 +330,7 @@ void oap_home_let_go(oap_home *home) {
 void oap_home_close(oap_home *home, const oap_options *failed) {
   oap_directories all;
   if (home->header == NULL) {
+    oap_home_leave_door(home);
     return;
   }
   close_data(home);

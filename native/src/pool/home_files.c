@@ -80,15 +80,24 @@ int oap_home_file(int directory, const char *name, const char *ending, int flags
   return fd;
 }
 
-static int lock_file(int fd, short type) {
-  struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_len = 1};
+static int lock_byte(int fd, short type, uint32_t byte) {
+  struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)byte, .l_len = 1};
   return fcntl(fd, F_OFD_SETLK, &lock) == 0 ? 0 : -errno;
 }
 
-int oap_home_lock(int meta) { return lock_file(meta, F_WRLCK); }
+int oap_home_lock(int meta) { return lock_byte(meta, F_WRLCK, 0); }
+
+int oap_home_share(int meta) { return lock_byte(meta, F_RDLCK, 0); }
+
+bool oap_home_lock_member(int meta, uint32_t member) {
+  return lock_byte(meta, F_WRLCK, 1 + member) == 0;
+}
+
+void oap_home_unlock_member(int meta, uint32_t member) { lock_byte(meta, F_UNLCK, 1 + member); }
 
 void oap_home_unlock(int fd) {
-  lock_file(fd, F_UNLCK);
+  struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+  fcntl(fd, F_OFD_SETLK, &all);
   close(fd);
 }
 
@@ -97,15 +106,19 @@ bool oap_home_is_in_use(int meta) {
   return fcntl(meta, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
-bool oap_home_take(int meta) {
+bool oap_home_has_name(int meta) {
   struct stat status;
+  return fstat(meta, &status) == 0 && status.st_nlink > 0;
+}
+
+bool oap_home_take(int meta) {
   if (oap_home_lock(meta) != 0) {
     return false;
   }
-  if (fstat(meta, &status) == 0 && status.st_nlink > 0) {
+  if (oap_home_has_name(meta)) {
     return true;
   }
-  lock_file(meta, F_UNLCK); /* removed since it was opened */
+  lock_byte(meta, F_UNLCK, 0); /* removed since it was opened */
   return false;
 }
 

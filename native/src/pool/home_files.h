@@ -26,7 +26,18 @@ int oap_home_file(int directory, const char *name, const char *ending, int flags
 /* Takes the lock that says that somebody has the home. 0 or -errno. */
 int oap_home_lock(int meta);
 
-/* Lets go of the lock, and closes. Closing would not do: a child process that is about to start a
+/* Takes the lock of one who lets others share the home, or makes it that of one who does not. 0 or
+ * -errno. */
+int oap_home_share(int meta);
+
+/* Takes the lock by which a member of a shared home says that it is there. False: it is taken. */
+bool oap_home_lock_member(int meta, uint32_t member);
+void oap_home_unlock_member(int meta, uint32_t member);
+
+/* Whether a file still has a name. */
+bool oap_home_has_name(int meta);
+
+/* Lets go of all locks, and closes. Closing would not do: a child process that is about to start a
  * program may have the file, too. */
 void oap_home_unlock(int meta);
 

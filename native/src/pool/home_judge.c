@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FORMAT UINT64_C(0x4f4150504f4f4c01) /* the last byte counts layouts */
+#define FORMAT UINT64_C(0x4f4150504f4f4c02) /* the last byte counts layouts */
 
 static const char *const DAMAGED = "it is damaged";
 
@@ -68,15 +68,14 @@ static bool can_be_read(int meta, uint64_t start, uint64_t bytes) {
   return count > 0;
 }
 
-const char *oap_home_judge_table(int meta, const oap_home_shape *shape, uint64_t sketch_bytes) {
+const char *oap_home_judge_table(int meta, const oap_home_shape *shape) {
   oap_home_header header;
   bool is_read = read_header(meta, &header);
-  uint64_t most = shape->kept_bytes - sketch_bytes;
   for (uint32_t i = 0; is_read && i < shape->shards; i++) {
     uint64_t slots = ((uint64_t)atomic_load(&header.ready[i]) + 1) * sizeof(oap_slot);
     uint64_t start = OAP_HOME_HEADER + i * shape->kept_bytes;
-    is_read = can_be_read(meta, start, oap_least(slots, most)) &&
-              can_be_read(meta, start + most, sketch_bytes);
+    is_read = can_be_read(meta, start, oap_least(slots, shape->sketch_at)) &&
+              can_be_read(meta, start + shape->sketch_at, shape->sketch_bytes);
   }
   return is_read ? NULL : DAMAGED;
 }

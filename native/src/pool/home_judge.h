@@ -14,8 +14,7 @@ void oap_home_sign(oap_home_header *header);
 const char *oap_home_judge(int meta, const oap_home_shape *shape);
 
 /* As oap_home_judge, of the slots and sketches, which are read once: later they are read where they
- * are mapped, and there a failing disk ends in SIGBUS. The last sketch_bytes of what each shard
- * keeps are its sketch. */
-const char *oap_home_judge_table(int meta, const oap_home_shape *shape, uint64_t sketch_bytes);
+ * are mapped, and there a failing disk ends in SIGBUS. */
+const char *oap_home_judge_table(int meta, const oap_home_shape *shape);
 
 #endif

@@ -69,16 +69,24 @@ restart:;
   return 0;
 }
 
+/* Whether a slot in that state stands for its key: it is there, will be, or may stay there. */
+static bool is_visible(enum oap_state state) {
+  return state == OAP_PUBLISHED || state == OAP_LOADING || state == OAP_CLAIMED;
+}
+
 uint32_t oap_index_find(const oap_index *index, const oap_hashed_key *key, uint64_t *word) {
   uint32_t bucket = (uint32_t)key->hash & index->mask;
+  uint32_t starts = 0;
 restart:;
   uint32_t number = atomic_load_explicit(&index->heads[bucket], memory_order_acquire);
+  if (starts++ == index->most_starts) {
+    return 0;
+  }
   while (number != 0) {
     const oap_slot *slot = &index->slots[number];
     *word = atomic_load_explicit(&slot->word, memory_order_acquire);
-    enum oap_state state = oap_word_state(*word);
     uint32_t found = number;
-    bool equal = (state == OAP_PUBLISHED || state == OAP_LOADING) && key_equals(slot, key->words);
+    bool equal = is_visible(oap_word_state(*word)) && key_equals(slot, key->words);
     if (!step(index, slot, *word, bucket, &number)) {
       goto restart;
     }

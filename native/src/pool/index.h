@@ -21,6 +21,7 @@ typedef struct oap_index {
   uint32_t *file_heads;
   uint32_t mask;
   uint32_t file_mask;
+  uint32_t most_starts; /* how often a reader starts again at most */
 } oap_index;
 
 /* Takes a pin on the published chunk of that key, and counts a use if it is one: its slot, and the
@@ -29,7 +30,8 @@ uint32_t oap_index_pin(const oap_index *index, const oap_hashed_key *key, bool i
                        uint64_t *before);
 
 /* The slot that is visible under that key or being loaded, and the word that says which; or 0. No
- * lock needed; without it the answer may be out of date. */
+ * lock needed; without it the answer may be out of date. 0 also when the reader would start again
+ * more often than it may: another process that was killed may have left a slot without a link. */
 uint32_t oap_index_find(const oap_index *index, const oap_hashed_key *key, uint64_t *word);
 
 /* Under the lock, for a key under which nothing is visible: the slot under which the same column

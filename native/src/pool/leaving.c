@@ -12,7 +12,7 @@ static uint64_t look_at(const oap_shard *shard, const oap_queue *queue, oap_leav
   uint32_t looks = WINDOW_SLOTS;
   for (uint32_t i = queue->tail; i != 0 && looks > 0 && count < room; looks--) {
     const oap_slot *slot = &shard->slots[i];
-    if (oap_is_evictable(slot)) {
+    if (oap_is_evictable(&shard->holders, shard->slots, i)) {
       out[count++] = (oap_leaving){
           .key = oap_plain_key(oap_slot_key(slot).words),
           .was_used = oap_word_was_used(atomic_load_explicit(&slot->word, memory_order_relaxed)),
@@ -25,10 +25,12 @@ static uint64_t look_at(const oap_shard *shard, const oap_queue *queue, oap_leav
 }
 
 uint64_t oap_shard_leaving(oap_shard *shard, oap_leaving *out, uint64_t room, uint64_t count) {
-  pthread_mutex_lock(&shard->lock);
+  if (!oap_shard_lock(shard)) {
+    return count;
+  }
   for (unsigned q = 0; q < OAP_QUEUES; q++) {
     count = look_at(shard, &shard->order.queue[q], out, room, count);
   }
-  pthread_mutex_unlock(&shard->lock);
+  oap_shard_unlock(shard);
   return count;
 }

@@ -3,6 +3,8 @@
 
 #include "capacity.h"
 #include "drop.h"
+#include "home_shared.h"
+#include "members.h"
 #include "rebuild.h"
 #include "stripe.h"
 #include "writeback.h"
@@ -46,7 +48,14 @@ static int open_shards(oap_pool *pool, uint64_t part, const oap_policy *policy) 
         .most_slots = UINT32_MAX,
         .policy = policy,
         .windows = pool->windows,
+        .hash_shift = pool->shard_shift,
     };
+    if (home->is_shared) {
+      options.members = &home->header->members;
+      options.self = home->self;
+      options.is_first = !home->is_joined;
+      options.rebuild = oap_shard_rebuild_after;
+    }
     if (home->header != NULL) {
       options.kept_file = home->meta;
       options.kept_offset = OAP_HOME_HEADER + i * home->header->shape.kept_bytes;
@@ -62,6 +71,7 @@ static int open_shards(oap_pool *pool, uint64_t part, const oap_policy *policy) 
 
 /* With the options, if the pool could not be opened. */
 static void free_pool(oap_pool *pool, const oap_options *failed) {
+  oap_members_stop(pool);
   oap_writeback_stop(pool);
   oap_prefault_stop(pool);
   for (uint32_t i = 0; pool->shards != NULL && i < pool->shard_count; i++) {
@@ -115,17 +125,25 @@ static int open_home(oap_pool *pool, const oap_options *options, uint64_t part, 
   for (uint32_t a = 0; a < pool->arena_count; a++) {
     stripes[a] = (oap_range){.bytes = stripe};
   }
+  const _Atomic uint32_t some = 0;
   oap_shard_options shard = {.stripes = stripes,
                              .stripe_count = pool->arena_count,
                              .part = part,
-                             .most_slots = UINT32_MAX};
+                             .most_slots = UINT32_MAX,
+                             .members = options->shared ? &some : NULL};
+  oap_kept_plan kept = oap_shard_kept_plan(&shard);
   oap_home_shape shape = {.stripe = stripe,
-                          .kept_bytes = oap_shard_kept_bytes(&shard),
+                          .kept_bytes = kept.bytes,
+                          .sketch_at = kept.sketch_at,
+                          .sketch_bytes = kept.sketch_bytes,
                           .shards = pool->shard_count,
                           .paths = pool->arena_count};
   strncpy(shape.policy, policy->name, sizeof(shape.policy) - 1);
   strncpy(shape.library, oap_pool_version(), sizeof(shape.library) - 1);
-  int error = oap_home_open(&pool->home, options, &shape, oap_shard_sketch_bytes(&shard));
+  if (options->shared) {
+    oap_home_set_shared(&shape, part);
+  }
+  int error = oap_home_open(&pool->home, options, &shape);
   if (error == 0) { /* what has room already; nothing, in a new one */
     pool->part = pool->home.full;
     pool->ever = pool->home.full;
@@ -139,7 +157,7 @@ static int rebuild(oap_pool *pool) {
   oap_rebuilt found = {.chunks = 0};
   int error = 0;
   for (uint32_t i = 0; error == 0 && i < pool->shard_count; i++) {
-    error = oap_shard_rebuild(&pool->shards[i], pool->shard_shift, &found);
+    error = oap_shard_rebuild(&pool->shards[i], &found);
   }
   for (uint32_t i = 0; error == 0 && i < pool->shard_count; i++) {
     /* It may have been larger. */
@@ -170,6 +188,9 @@ static int build(oap_pool *pool, const oap_options *options, uint64_t part, uint
   if (error == 0) {
     error = open_shards(pool, part, policy);
   }
+  if (error == 0 && pool->home.is_joined) {
+    return oap_pool_join(pool, part);
+  }
   if (error == 0) {
     oap_pool_use(pool, part);
     error = pool->home.origin.is_reopened ? rebuild(pool) : 0;
@@ -192,6 +213,9 @@ static int open_parts(const oap_options *options, uint32_t arenas, uint32_t shar
   pool->shard_shift = 63 - (unsigned)__builtin_ctz(shards);
   uint64_t stripe = oap_round_up(growth * part, OAP_HUGE_PAGE);
   int error = build(pool, options, part, stripe, policy);
+  if (error == 0 && pool->home.is_shared) {
+    error = oap_members_begin(pool);
+  }
   if (error == 0) {
     error = oap_writeback_start(pool);
   }
@@ -225,6 +249,9 @@ int oap_pool_open(const oap_options *options, oap_pool **out) {
   if (policy == NULL || shards > MOST_SHARDS || (shards & (shards - 1)) != 0) {
     return -EINVAL;
   }
+  if (options->shared && (!options->reopen || policy != oap_policy_named(NULL))) {
+    return -EINVAL;
+  }
   uint64_t part = oap_part_of(options->capacity, arenas, shards);
   if (part < OAP_LEAST_CAPACITY) {
     return -EINVAL;
@@ -232,7 +259,8 @@ int oap_pool_open(const oap_options *options, oap_pool **out) {
   if (options->capacity > MOST_CAPACITY) {
     return -ENOMEM;
   }
-  int error = make_room_and_open(options, arenas, shards, part, OAP_MOST_GROWTH, policy, out);
+  uint64_t growth = options->shared ? 1 : OAP_MOST_GROWTH;
+  int error = make_room_and_open(options, arenas, shards, part, growth, policy, out);
   if (error == -ENOMEM || error == -EFBIG) { /* limits of addresses or of file sizes */
     error = make_room_and_open(options, arenas, shards, part, 1, policy, out);
   }
@@ -251,8 +279,13 @@ static int retire(oap_pool *pool) {
   if (is_busy(pool)) {
     return -EBUSY;
   }
+  bool is_shared = pool->home.is_shared;
+  bool is_stuck = false;
   for (uint32_t i = 0; i < pool->shard_count; i++) {
-    oap_shard_set_retired(&pool->shards[i], true);
+    is_stuck = !oap_shard_set_retired(&pool->shards[i], true) || is_stuck;
+    if (is_shared) { /* it stays as it is for the others */
+      continue;
+    }
     if (pool->home.header != NULL) { /* else another pool would find it empty */
       oap_shard_leave_file(&pool->shards[i]);
     }
@@ -264,8 +297,9 @@ static int retire(oap_pool *pool) {
    * first: either the drop has seen the pin and left it in the word, or the pin fails, because the
    * chunk is no longer published. No chunk can become so either: reserve, which looks at the flag
    * under the lock, refuses, and what was loading is doomed. So pins only end from here on.
+   * In a shared pool a pin is counted first, and is not kept if the flag is set by then.
    */
-  if (is_busy(pool)) {
+  if (is_stuck || is_busy(pool)) {
     for (uint32_t i = 0; i < pool->shard_count; i++) {
       oap_shard_set_retired(&pool->shards[i], false);
     }
@@ -273,6 +307,7 @@ static int retire(oap_pool *pool) {
   }
   pool->retired = true;
   oap_writeback_stop(pool);
+  oap_members_stop(pool);
   int error = 0;
   for (uint32_t i = 0; i < pool->arena_count; i++) {
     int kept = oap_arena_empty(&pool->arenas[i]);

@@ -121,7 +121,7 @@ uint32_t oap_order_evict(oap_order *order, unsigned asks) {
 }
 
 bool oap_order_evict_this(oap_order *order, uint32_t slot) {
-  if (!oap_claim(&order->slots[slot])) {
+  if (!oap_claim(order->holders, order->slots, slot)) {
     return false;
   }
   oap_order_remove(order, slot);

@@ -9,10 +9,12 @@
 #ifndef OAP_POLICY_H
 #define OAP_POLICY_H
 
+#include "claim.h"
 #include "sketch.h"
-#include "slot.h"
 
 #include <limits.h>
+#include <stddef.h>
+#include <string.h>
 
 #define OAP_QUEUES 4
 
@@ -29,18 +31,28 @@ typedef struct oap_policy oap_policy;
 typedef struct oap_order {
   const oap_policy *policy;
   oap_slot *slots;
+  const oap_holders *holders;
+  _Atomic uint32_t *ring; /* slots used lately, for a policy that wants to know; may lose some */
+  oap_sketch sketch;
+  /* Numbers, as oap_order_copy copies them. */
   uint64_t capacity; /* bytes of the shard */
   oap_queue queue[OAP_QUEUES];
-  oap_sketch sketch;
-  uint32_t inserted;      /* chunks ever */
-  uint32_t ended;         /* generations: how many, which tells the queue of the oldest */
-  uint64_t pinned_bytes;  /* s3fifo: of chunks that cannot be evicted now, about */
-  unsigned victim_asks;   /* s3fifo: how often the last victim was asked for */
-  uint32_t compared;      /* s3fifo: where it goes on to compare chunks with what is handed over */
-  _Atomic uint32_t *ring; /* slots used lately, for a policy that wants to know; may lose some */
+  uint32_t inserted;     /* chunks ever */
+  uint32_t ended;        /* generations: how many, which tells the queue of the oldest */
+  uint64_t pinned_bytes; /* s3fifo: of chunks that cannot be evicted now, about */
+  unsigned victim_asks;  /* s3fifo: how often the last victim was asked for */
+  uint32_t compared;     /* s3fifo: where it goes on to compare chunks with what is handed over */
   _Atomic uint32_t ring_head;
   uint32_t ring_tail;
 } oap_order;
+
+/* Copies the numbers of an order that stands in the same slots. What readers look at without a lock
+ * stays as it is. */
+static inline void oap_order_copy(oap_order *to, const oap_order *from) {
+  const size_t start = offsetof(oap_order, capacity);
+  memcpy((char *)to + start, (const char *)from + start, sizeof(*to) - start);
+  to->sketch.additions = from->sketch.additions;
+}
 
 #define OAP_RING 4096
 

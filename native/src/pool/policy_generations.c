@@ -42,7 +42,7 @@ static uint32_t evict(oap_order *order) {
     }
     oap_slot *slot = &order->slots[number];
     bool used = oap_take_uses(slot) > 0;
-    if (!used && oap_claim(slot)) {
+    if (!used && oap_claim(order->holders, order->slots, number)) {
       return number;
     }
     oap_order_remove(order, number);

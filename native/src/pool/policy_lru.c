@@ -37,7 +37,7 @@ static uint32_t evict(oap_order *order) {
   take_in_hits(order);
   for (uint32_t left = order->queue[0].count; left > 0; left--) {
     uint32_t slot = order->queue[0].tail;
-    if (oap_claim(&order->slots[slot])) {
+    if (oap_claim(order->holders, order->slots, slot)) {
       return slot;
     }
     move_to_head(order, slot); /* in use */

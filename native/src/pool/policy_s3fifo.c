@@ -51,7 +51,7 @@ static void take_back(oap_order *order, unsigned queue, uint32_t looks) {
   unsigned beside = queue + BESIDE_SMALL;
   for (; looks > 0 && order->queue[beside].tail != 0; looks--) {
     uint32_t last = order->queue[beside].tail;
-    bool comes_back = oap_is_evictable(&order->slots[last]);
+    bool comes_back = oap_is_evictable(order->holders, order->slots, last);
     order->slots[last].in_use_at = comes_back ? 0 : order->slots[last].in_use_at;
     move(order, last, comes_back ? queue : beside);
   }
@@ -84,7 +84,7 @@ static void insert(oap_order *order, uint32_t slot, uint64_t hash) {
   /* Two for each new chunk, so that the first eviction of a full pool need not move all of them. */
   for (int i = 0; i < 2 && is_filling(order); i++) {
     uint32_t last = order->queue[SMALL].tail;
-    if (oap_is_evictable(&order->slots[last])) {
+    if (oap_is_evictable(order->holders, order->slots, last)) {
       move(order, last, MAIN);
     } else {
       pass(order, last, SMALL);
@@ -101,7 +101,7 @@ static uint32_t main_victim(oap_order *order) {
        looks > 0 && order->queue[MAIN].tail != 0; looks--) {
     uint32_t number = order->queue[MAIN].tail;
     oap_slot *slot = &order->slots[number];
-    bool is_evictable = oap_is_evictable(slot);
+    bool is_evictable = oap_is_evictable(order->holders, order->slots, number);
     if (oap_uses(slot) == 0 && is_evictable) {
       return number;
     }
@@ -125,7 +125,7 @@ static unsigned frequency(const oap_order *order, uint32_t slot) {
 static uint32_t choose(oap_order *order) {
   for (uint64_t looks = order->queue[SMALL].count; looks > 0; looks--) {
     uint32_t candidate = order->queue[SMALL].tail;
-    if (!oap_is_evictable(&order->slots[candidate])) {
+    if (!oap_is_evictable(order->holders, order->slots, candidate)) {
       /* Judged when it is not in use: a scan that has more in its hands than the small queue takes
        * would get all of it into the main one. */
       pass(order, candidate, SMALL);
@@ -162,7 +162,7 @@ static uint32_t claim_victim(oap_order *order) {
       return 0;
     }
     order->victim_asks = frequency(order, victim);
-    if (oap_claim(&order->slots[victim])) {
+    if (oap_claim(order->holders, order->slots, victim)) {
       return victim;
     }
   }
@@ -196,7 +196,8 @@ static uint32_t least_asked(const oap_order *order, unsigned queue, uint32_t *fr
   for (uint32_t looks = all < LOOKS_FOR_HANDED ? all : LOOKS_FOR_HANDED; looks > 0; looks--) {
     uint32_t i = *from == 0 ? order->queue[queue].tail : *from;
     const oap_slot *slot = &order->slots[i];
-    unsigned of_this = oap_is_evictable(slot) ? frequency(order, i) : UINT_MAX;
+    unsigned of_this =
+        oap_is_evictable(order->holders, order->slots, i) ? frequency(order, i) : UINT_MAX;
     least = of_this < *asks ? i : least;
     *asks = of_this < *asks ? of_this : *asks;
     *from = slot->queue_previous;
@@ -213,7 +214,7 @@ static uint32_t evict_for(oap_order *order, unsigned asks) {
   from = is_in_main(order, order->compared) ? order->compared : 0;
   victim = least_asked(order, MAIN, &from, &below, victim);
   order->compared = from;
-  if (victim == 0 || !oap_claim(&order->slots[victim])) {
+  if (victim == 0 || !oap_claim(order->holders, order->slots, victim)) {
     return 0;
   }
   order->victim_asks = below;

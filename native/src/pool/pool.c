@@ -4,6 +4,7 @@
 #include "chunk.h"
 #include "drop.h"
 #include "leaving.h"
+#include "pin.h"
 #include "shard_check.h"
 
 #include <errno.h>
@@ -140,7 +141,7 @@ void oap_pool_stats(oap_pool *pool, oap_stats *out) {
 uint64_t oap_pool_content_version(oap_pool *pool) {
   uint64_t version = 0;
   for (uint32_t i = 0; i < pool->shard_count; i++) {
-    version += oap_counters_version(pool->shards[i].counters);
+    version += oap_shard_version(&pool->shards[i]);
   }
   return version;
 }

@@ -3,22 +3,26 @@
  * its own line, which dev/lib/layers.py checks:
  *
  *   slot                  one word a chunk: state, pins, uses, generation
+ *   holders claim         the pins of each process that shares the slots; taking what has none
  *   poison bad_blocks     freed memory under AddressSanitizer; what the kernel says of bad memory
  *   arena.h               a mapping of one path or memory node
  *   arena_parts arena_memory arena_file arena_device    what the kinds of mappings are made of
- *   home_files home.h home_judge home.c    files with names, for pools that outlive their process
+ *   home_files home.h home_judge home_shared home.c    files with names, for pools that are kept
  *   arena.c table         mappings of chunks, of tables
  *   space index sketch counters   free extents; keys to slots; frequencies; counts without a lock
  *   policy policy_s3fifo policy_lru policy_generations    who leaves
- *   shard                 one lock, a part of each arena; tables and figures
+ *   commons               what processes that share a shard have of it beside its tables
+ *   shard shard_lock shard_plan shard_shared shard_tables    one lock, a part of each arena; tables
  *   stripe                a shard's part of one arena: its limit, and what goes back to the system
  *   content               a chunk's bytes: whether they can be read, their hash
  *   room                  a slot and extents for a chunk: allocate, evict, drop, free
- *   drop chunk resize rebuild    drop; reserve, publish, pin; another capacity; a table left behind
+ *   pin                   pin and unpin
+ *   drop chunk resize     drop; reserve and publish; another capacity
+ *   rebuild sweep         a table left behind; what a process has left that is gone
  *   leaving               which chunks would leave next
  *   space_check shard_check      the inner check
  *   pool.h                all arenas and shards
- *   capacity writeback    resizing, touching in advance, nodes; the watch over disks
+ *   capacity writeback members   resizing, touching in advance, nodes; watches: disks, processes
  *   open pool.c           open, retire, close; the way from keys and chunks to their shards
  */
 #ifndef OAP_POOL_INSIDE_H
@@ -49,6 +53,7 @@ struct oap_pool {
   oap_shard *shards;
   oap_writeback writeback;
   oap_home home;
+  oap_periodic members; /* the thread of members.h */
 
   pthread_mutex_t resizing; /* guards what follows */
   uint64_t part;            /* bytes in use of each stripe */

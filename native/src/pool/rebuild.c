@@ -1,11 +1,12 @@
 /* Rebuilding: see rebuild.h. */
 #include "rebuild.h"
 
-#include "poison.h"
 #include "room.h"
+#include "shard_plan.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A piece of a chunk, on its way to an extent. */
 typedef struct {
@@ -30,8 +31,13 @@ static void set_word(oap_slot *slot, uint64_t word) {
   atomic_store_explicit(&slot->word, word, memory_order_relaxed);
 }
 
-static bool is_accepted(const oap_slot *slot) {
-  return oap_word_state(word_of(slot)) == OAP_PUBLISHED;
+/* Whether a slot keeps what it has. */
+static bool is_accepted(const oap_slot *slot) { return oap_word_state(word_of(slot)) != OAP_FREE; }
+
+/* Whether a chunk is found by its key, and stands in a queue. */
+static bool is_visible(const oap_slot *slot) {
+  enum oap_state state = oap_word_state(word_of(slot));
+  return state == OAP_PUBLISHED || state == OAP_LOADING;
 }
 
 static void refuse(oap_slot *slot) { set_word(slot, oap_word_freed(word_of(slot))); }
@@ -57,10 +63,11 @@ static bool outlives_process(uint64_t representation) {
   return kind == OAP_ENCODED_CHUNK || kind == OAP_VECTOR_CHUNK;
 }
 
-static bool is_believed(const oap_shard *shard, const oap_slot *slot, unsigned hash_shift) {
+/* Whether the pieces of a slot lie in the shard and add up to the chunk, and its key belongs here.
+ */
+static bool is_consistent(const oap_shard *shard, const oap_slot *slot) {
   uint32_t pieces = oap_slot_pieces(slot);
-  if (!is_accepted(slot) || pieces == 0 || pieces > OAP_MAX_PIECES || slot->content == 0 ||
-      oap_slot_checksum(slot) != slot->checksum) {
+  if (pieces == 0 || pieces > OAP_MAX_PIECES) {
     return false;
   }
   uint64_t left = slot->bytes;
@@ -73,18 +80,44 @@ static bool is_believed(const oap_shard *shard, const oap_slot *slot, unsigned h
     }
     left -= piece.bytes;
   }
-  oap_hashed_key key = oap_slot_key(slot);
-  return left == 0 && outlives_process(key.words[3]) &&
-         key.hash >> 1 >> hash_shift == shard->number;
+  return left == 0 && oap_slot_key(slot).hash >> 1 >> shard->hash_shift == shard->number;
 }
 
-/* Frees the slots that are not believed; returns how many pieces the others have. */
-static uint64_t judge_slots(oap_shard *shard, uint32_t slots, unsigned hash_shift,
-                            oap_rebuilt *out) {
+/* What a process that is gone has left. */
+static bool is_believed(const oap_shard *shard, const oap_slot *slot) {
+  return oap_word_state(word_of(slot)) == OAP_PUBLISHED && slot->content != 0 &&
+         oap_slot_checksum(slot) == slot->checksum && is_consistent(shard, slot) &&
+         outlives_process(oap_slot_key(slot).words[3]);
+}
+
+/* What others have, or go on with, while the shard is rebuilt. A chunk that is being published has
+ * either checksum. One that is not published is somebody's, or nobody's any more. */
+static bool is_in_order(const oap_shard *shard, uint32_t number) {
+  const oap_slot *slot = &shard->slots[number];
+  uint64_t word = word_of(slot);
+  uint64_t sum = atomic_load_explicit(&slot->checksum, memory_order_acquire);
+  bool is_right = oap_slot_checksum(slot) == sum || (oap_word_state(word) != OAP_PUBLISHED &&
+                                                     oap_slot_checksum_unfilled(slot) == sum);
+  bool is_somebodys =
+      oap_word_state(word) == OAP_PUBLISHED || !oap_is_unpinned(&shard->holders, number, word);
+  return is_right && is_somebodys && is_consistent(shard, slot);
+}
+
+/* A chunk whose claim was not decided stays. */
+static void undo_claim(oap_slot *slot) {
+  uint64_t word = atomic_load(&slot->word);
+  if (oap_word_state(word) == OAP_CLAIMED) {
+    atomic_store(&slot->word, oap_word_with_state(word, OAP_PUBLISHED));
+  }
+}
+
+/* Frees the slots that are not to stay; returns how many pieces the others have. */
+static uint64_t judge_slots(oap_shard *shard, uint32_t slots, bool is_in_use, oap_rebuilt *out) {
   uint64_t pieces = 0;
   for (uint32_t i = 1; i <= slots; i++) {
     oap_slot *slot = &shard->slots[i];
-    if (is_believed(shard, slot, hash_shift)) {
+    undo_claim(slot);
+    if (is_in_use ? is_in_order(shard, i) : is_believed(shard, slot)) {
       pieces += oap_slot_pieces(slot);
     } else if (oap_word_state(word_of(slot)) != OAP_FREE) {
       out->refused++;
@@ -147,7 +180,7 @@ static void take_extents(oap_shard *shard, const found_piece *pieces, uint64_t c
     uint64_t bytes = end_of(&pieces[i]) - pieces[i].position;
     slot->extent[pieces[i].number] =
         oap_space_take(&shard->space, &free, pieces[i].slot, pieces[i].position, bytes);
-    OAP_UNPOISON(oap_shard_address(shard, pieces[i].position), pieces[i].bytes);
+    oap_room_unpoison(shard, pieces[i].position, pieces[i].bytes);
   }
 }
 
@@ -173,7 +206,7 @@ static void give_back(oap_shard *shard, oap_slot *slot) {
 }
 
 /* Makes a chunk visible, unless there is one of its key. */
-static void enter(oap_shard *shard, uint32_t number, oap_rebuilt *out) {
+static void enter(oap_shard *shard, uint32_t number, bool is_in_use, oap_rebuilt *out) {
   oap_slot *slot = &shard->slots[number];
   oap_hashed_key key = oap_slot_key(slot);
   uint64_t other;
@@ -182,9 +215,11 @@ static void enter(oap_shard *shard, uint32_t number, oap_rebuilt *out) {
     out->refused++;
     return;
   }
-  set_word(slot, (word_of(slot) & ~OAP_PINS_MASK) | OAP_UNVERIFIED);
   oap_index_insert(&shard->index, number, &key);
-  oap_count_visible(shard->counters, 1);
+  if (!is_in_use) {
+    set_word(slot, (word_of(slot) & ~OAP_PINS_MASK) | OAP_UNVERIFIED);
+    oap_shard_count_visible(shard, 1);
+  }
   out->chunks++;
   out->bytes += slot->bytes;
 }
@@ -201,7 +236,7 @@ static void queue_up(oap_shard *shard, uint32_t slots, queued_slot *list) {
   uint64_t count = 0;
   for (uint32_t i = 1; i <= slots; i++) {
     const oap_slot *slot = &shard->slots[i];
-    if (is_accepted(slot)) {
+    if (is_visible(slot)) {
       list[count++] = (queued_slot){slot->queue % OAP_QUEUES, i, slot->stamp};
     }
   }
@@ -232,9 +267,9 @@ static void chain_free_slots(oap_shard *shard, uint32_t slots) {
   }
 }
 
-int oap_shard_rebuild(oap_shard *shard, unsigned hash_shift, oap_rebuilt *out) {
+static int rebuild(oap_shard *shard, bool is_in_use, oap_rebuilt *out) {
   uint32_t slots = atomic_load(shard->kept.ready);
-  uint64_t count = judge_slots(shard, slots, hash_shift, out);
+  uint64_t count = judge_slots(shard, slots, is_in_use, out);
   found_piece *pieces = malloc((count + 1) * sizeof(*pieces));
   queued_slot *queued = malloc((count + 1) * sizeof(*queued));
   int error = pieces == NULL || queued == NULL ? -ENOMEM : 0;
@@ -244,18 +279,58 @@ int oap_shard_rebuild(oap_shard *shard, unsigned hash_shift, oap_rebuilt *out) {
     refuse_overlapping(shard, pieces, count, out);
     take_extents(shard, pieces, count);
   }
-  for (uint32_t i = 1; i <= slots; i++) {
-    if (is_accepted(&shard->slots[i]) && error == 0) {
-      enter(shard, i, out);
-    } else if (error != 0) {
-      refuse(&shard->slots[i]);
+  for (uint32_t i = 1; i <= slots && error == 0; i++) {
+    if (is_visible(&shard->slots[i])) {
+      enter(shard, i, is_in_use, out);
     }
   }
   if (error == 0) {
     queue_up(shard, slots, queued);
+    chain_free_slots(shard, slots);
   }
-  chain_free_slots(shard, slots);
   free(pieces);
   free(queued);
   return error;
+}
+
+int oap_shard_rebuild(oap_shard *shard, oap_rebuilt *out) {
+  bool is_locked = oap_shard_lock(shard); /* nobody else is in it, but what it counts is shared */
+  int error = is_locked ? rebuild(shard, false, out) : -EBUSY;
+  for (uint32_t i = 1; error != 0 && i <= atomic_load(shard->kept.ready); i++) {
+    refuse(&shard->slots[i]);
+  }
+  if (is_locked) {
+    oap_shard_unlock(shard);
+  }
+  return error;
+}
+
+/* Readers who take no lock find what they look for, or miss it: links to slots that were entered
+ * already lead to others of these only, so no chain is a ring at any time. */
+static void empty(oap_shard *shard) {
+  for (uint64_t i = 0; i <= shard->index.mask; i++) {
+    atomic_store(&shard->index.heads[i], 0);
+  }
+  for (uint64_t i = 0; i <= shard->index.file_mask; i++) {
+    shard->index.file_heads[i] = 0;
+  }
+  memset(shard->order.queue, 0, sizeof(shard->order.queue));
+  shard->order.compared = 0;
+  shard->slot_free = 0;
+  shard->hand = (oap_hand){0};
+  shard->region_count = 0;
+  oap_space_init(&shard->space, shard->space.extents, shard->space.limit);
+  oap_add_regions(shard);
+  for (uint32_t r = 0; r < shard->region_count; r++) {
+    uint32_t first = shard->regions[r];
+    oap_space_limit(&shard->space, first,
+                    oap_stripe_limit(shard, shard->space.extents[first].position));
+  }
+}
+
+bool oap_shard_rebuild_after(oap_shard *shard, uint32_t dead) {
+  oap_rebuilt found = {.chunks = 0};
+  oap_forget_pins(&shard->holders, dead, atomic_load(shard->kept.ready));
+  empty(shard);
+  return rebuild(shard, true, &found) == 0;
 }

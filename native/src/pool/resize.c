@@ -4,6 +4,8 @@
 #include "room.h"
 #include "stripe.h"
 
+#include <errno.h>
+
 /* Bytes of a region that are in use. */
 static uint64_t used_of(const oap_shard *shard, uint32_t region) {
   uint64_t start = shard->space.extents[region].position;
@@ -45,14 +47,28 @@ static void clear_slot_above(oap_shard *shard, uint32_t number) {
   }
 }
 
-void oap_shard_resize(oap_shard *shard, uint64_t part) {
-  pthread_mutex_lock(&shard->lock);
-  bool shrinks = part < shard->part;
+/* Under the lock. */
+static void set_part(oap_shard *shard, uint64_t part) {
   shard->part = part;
   shard->capacity = part * shard->stripe_count;
   shard->order.capacity = shard->capacity;
   shard->slot_limit = (uint32_t)oap_least(oap_shard_slots_for(shard->capacity), shard->slot_room);
   shard->most_bytes = most_bytes(shard);
+}
+
+int oap_shard_join(oap_shard *shard, uint64_t part) {
+  if (!oap_shard_lock(shard)) {
+    return -EBUSY;
+  }
+  set_part(shard, part);
+  oap_shard_unlock(shard);
+  return 0;
+}
+
+void oap_shard_resize(oap_shard *shard, uint64_t part) {
+  oap_shard_lock(shard); /* in a shared shard the first process is alone when it does this */
+  bool shrinks = part < shard->part;
+  set_part(shard, part);
   for (uint32_t r = 0; r < shard->region_count; r++) {
     uint32_t first = shard->regions[r];
     oap_space_limit(&shard->space, first,
@@ -63,5 +79,5 @@ void oap_shard_resize(oap_shard *shard, uint64_t part) {
     clear_slot_above(shard, i);
     oap_shard_yield(shard, i);
   }
-  pthread_mutex_unlock(&shard->lock);
+  oap_shard_unlock(shard);
 }

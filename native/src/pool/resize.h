@@ -12,4 +12,8 @@
  * evicted, or dropped, so that they go with their last pin. */
 void oap_shard_resize(oap_shard *shard, uint64_t part);
 
+/* Makes the caller one of the processes that are in a shared shard, which has so many bytes of each
+ * stripe. 0, or -EBUSY: its lock is not to be had. */
+int oap_shard_join(oap_shard *shard, uint64_t part);
+
 #endif

@@ -16,12 +16,24 @@
  * another pool hands over that is the end. */
 #define PATIENCE 4
 
+void oap_room_poison(const oap_shard *shard, uint64_t position, uint64_t bytes) {
+  if (shard->commons == NULL) {
+    OAP_POISON(oap_shard_address(shard, position), bytes);
+  }
+}
+
+void oap_room_unpoison(const oap_shard *shard, uint64_t position, uint64_t bytes) {
+  if (shard->commons == NULL) {
+    OAP_UNPOISON(oap_shard_address(shard, position), bytes);
+  }
+}
+
 /* Frees an extent; as oap_space_free. */
 static uint32_t free_extent(oap_shard *shard, uint32_t number, oap_leftover *left) {
   const oap_extent *extent = &shard->space.extents[number];
   uint64_t start = extent->position;
   uint64_t end = oap_extent_end(extent);
-  OAP_POISON(oap_shard_address(shard, start), end - start);
+  oap_room_poison(shard, start, end - start);
   uint32_t away;
   uint32_t hole = oap_space_free(&shard->space, number, oap_stripe_limit(shard, start), &away);
   if (away != 0 && left != NULL && !shard->is_resizing) {
@@ -41,7 +53,7 @@ void oap_room_trim(oap_shard *shard, uint32_t number, uint64_t bytes, oap_leftov
     }
     oap_piece piece = oap_slot_piece(slot, i);
     uint64_t part = oap_least(bytes, piece.bytes);
-    OAP_POISON(oap_shard_address(shard, piece.position + part), piece.bytes - part);
+    oap_room_poison(shard, piece.position + part, piece.bytes - part);
     uint32_t units = (uint32_t)((part + OAP_ALIGNMENT - 1) / OAP_ALIGNMENT);
     uint32_t rest = units == shard->space.extents[slot->extent[i]].units
                         ? 0
@@ -79,7 +91,7 @@ static uint32_t evict(oap_shard *shard, uint32_t victim) {
   oap_index_remove(&shard->index, victim);
   shard->counted.evictions++;
   shard->counted.evicted_bytes += shard->slots[victim].bytes;
-  oap_count_visible(shard->counters, -1);
+  oap_shard_count_visible(shard, -1);
   return oap_room_free(shard, victim, NULL);
 }
 
@@ -95,21 +107,26 @@ void oap_room_drop(oap_shard *shard, uint32_t number) {
   oap_slot *slot = &shard->slots[number];
   uint64_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
   uint64_t dropped;
+  bool is_alone = shard->commons == NULL;
   do {
     if (oap_word_state(word) == OAP_LOADING) {
       dropped = oap_word_with_state(word, OAP_DOOMED);
-    } else if (oap_word_pins(word) > 0) {
+    } else if (!is_alone || oap_word_pins(word) > 0) {
       dropped = oap_word_with_state(word, OAP_DROPPED);
     } else {
       dropped = oap_word_freed(word);
     }
-  } while (!atomic_compare_exchange_weak_explicit(&slot->word, &word, dropped, memory_order_acq_rel,
-                                                  memory_order_acquire));
+  } while (!atomic_compare_exchange_weak(&slot->word, &word, dropped));
+  if (!is_alone && oap_word_state(dropped) == OAP_DROPPED &&
+      oap_is_unpinned(&shard->holders, number, dropped)) { /* no pin comes to it from here on */
+    dropped = oap_word_freed(dropped);
+    atomic_store(&slot->word, dropped);
+  }
   oap_index_remove(&shard->index, number);
   oap_order_remove(&shard->order, number);
   shard->counted.drops++;
   if (oap_word_state(word) == OAP_PUBLISHED) {
-    oap_count_visible(shard->counters, -1);
+    oap_shard_count_visible(shard, -1);
   }
   if (oap_word_state(dropped) == OAP_FREE) {
     oap_room_free(shard, number, NULL);
@@ -135,7 +152,8 @@ static void keep_longest(run best[OAP_MAX_PIECES], run found) {
 
 static bool could_be_free(const oap_shard *shard, uint32_t extent) {
   uint32_t owner = shard->space.extents[extent].owner;
-  return owner == 0 || (owner != OAP_AWAY && oap_is_evictable(&shard->slots[owner]));
+  return owner == 0 ||
+         (owner != OAP_AWAY && oap_is_evictable(&shard->holders, shard->slots, owner));
 }
 
 /* Where a search starts: at the hand, unless what it stood on is gone; or at the beginning, if the
@@ -192,8 +210,9 @@ static bool is_sure(const oap_shard *shard, uint64_t pinned_chunks, uint64_t uni
 }
 
 static bool has_slot(const oap_shard *shard) {
-  return shard->slot_free != 0 ||
-         (shard->slot_top < shard->slot_limit && oap_shard_is_ready(shard, shard->slot_top + 1));
+  bool has = shard->slot_free != 0 || (shard->slot_top < shard->slot_limit &&
+                                       oap_shard_is_ready(shard, shard->slot_top + 1));
+  return has && oap_shard_has_extents(shard);
 }
 
 /* Takes extents and a slot to own them; 0: there are none, in so few pieces. */
@@ -283,7 +302,7 @@ uint32_t oap_room_allocate(oap_shard *shard, uint64_t units, unsigned asks,
   uint64_t ask_at = 0; /* again after each such amount, since others pin meanwhile */
   bool sure = true;
   for (;;) {
-    uint64_t pinned_chunks = oap_counters_pinned(shard->counters, &shard->order.pinned_bytes);
+    uint64_t pinned_chunks = oap_shard_pinned(shard, &shard->order.pinned_bytes);
     bool may_scatter = !may_evict || shard->space.free_units >= units + scattered;
     uint32_t slot = allocate(shard, units, may_scatter ? OAP_MAX_PIECES : 1, extents, pieces);
     if (slot != 0 || !may_evict) {

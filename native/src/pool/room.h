@@ -25,6 +25,11 @@
 uint32_t oap_room_allocate(oap_shard *shard, uint64_t units, unsigned asks,
                            uint32_t extents[OAP_MAX_PIECES], uint32_t *pieces);
 
+/* Poisons memory that is nobody's, or unpoisons what is somebody's again: see poison.h. Does
+ * nothing where other processes have their parts in it, since they poison nothing here. */
+void oap_room_poison(const oap_shard *shard, uint64_t position, uint64_t bytes);
+void oap_room_unpoison(const oap_shard *shard, uint64_t position, uint64_t bytes);
+
 /* Evicts this chunk; false: it is in use. */
 bool oap_room_evict(oap_shard *shard, uint32_t slot);
 

@@ -1,9 +1,9 @@
 /* Slots: see slot.h. */
 #include "slot.h"
 
-uint64_t oap_slot_checksum(const oap_slot *slot) {
+static uint64_t checksum(const oap_slot *slot, uint64_t content) {
   uint64_t word = atomic_load_explicit(&slot->word, memory_order_relaxed);
-  uint64_t sum = oap_mix(oap_word_generation(word) + slot->bytes) ^ slot->content;
+  uint64_t sum = oap_mix(oap_word_generation(word) + slot->bytes) ^ content;
   for (int i = 0; i < 4; i++) {
     sum = oap_mix(sum ^ atomic_load_explicit(&slot->key[i], memory_order_relaxed));
   }
@@ -14,21 +14,9 @@ uint64_t oap_slot_checksum(const oap_slot *slot) {
   return sum;
 }
 
-bool oap_is_evictable(const oap_slot *slot) {
-  uint64_t word = atomic_load_explicit(&slot->word, memory_order_relaxed);
-  return oap_word_state(word) == OAP_PUBLISHED && oap_word_pins(word) == 0;
-}
+uint64_t oap_slot_checksum(const oap_slot *slot) { return checksum(slot, slot->content); }
 
-bool oap_claim(oap_slot *slot) {
-  uint64_t word = atomic_load_explicit(&slot->word, memory_order_relaxed);
-  while (oap_word_state(word) == OAP_PUBLISHED && oap_word_pins(word) == 0) {
-    if (atomic_compare_exchange_weak_explicit(&slot->word, &word, oap_word_freed(word),
-                                              memory_order_acq_rel, memory_order_relaxed)) {
-      return true;
-    }
-  }
-  return false;
-}
+uint64_t oap_slot_checksum_unfilled(const oap_slot *slot) { return checksum(slot, 0); }
 
 unsigned oap_uses(const oap_slot *slot) {
   return oap_word_uses(atomic_load_explicit(&slot->word, memory_order_relaxed));

@@ -13,6 +13,9 @@
  *                      |-abandon-> FREE
  *                      '-drop-> DOOMED -publish-> DROPPED, -abandon-> FREE
  *
+ * Where processes share a pool, each counts its pins apart (holders.h), the word counts none, and
+ * what is to be evicted is CLAIMED for as long as these counts are looked at.
+ *
  * The generation grows each time the slot is reserved. A reader looks at key and chain without a
  * lock and pins with a compare-and-swap on the word, which succeeds only if generation and state
  * are unchanged, and with them all that was read. Writers hold the shard's lock, except for
@@ -30,7 +33,7 @@
 
 #include <stdatomic.h>
 
-enum oap_state { OAP_FREE, OAP_LOADING, OAP_DOOMED, OAP_PUBLISHED, OAP_DROPPED };
+enum oap_state { OAP_FREE, OAP_LOADING, OAP_DOOMED, OAP_PUBLISHED, OAP_DROPPED, OAP_CLAIMED };
 
 #define OAP_PINS_MASK UINT64_C(0xFFFFFF)
 #define OAP_STATE_SHIFT 24
@@ -60,11 +63,11 @@ typedef struct oap_slot {
   uint32_t queue_next; /* also links the free slots */
   uint32_t file_previous;
   uint32_t file_next;
-  uint64_t checksum;  /* of key, bytes, pieces, content and generation */
-  uint64_t stamp;     /* the policy's own */
-  uint32_t queue;     /* which of the policy's queues it stands in */
-  uint32_t in_use_at; /* the policy's own */
-  uint64_t content;   /* hash of the chunk, where the table outlives its process; else 0 */
+  _Atomic uint64_t checksum; /* of key, bytes, pieces, content and generation */
+  uint64_t stamp;            /* the policy's own */
+  uint32_t queue;            /* which of the policy's queues it stands in */
+  uint32_t in_use_at;        /* the policy's own */
+  uint64_t content;          /* hash of the chunk, where the table outlives its process; else 0 */
 } oap_slot;
 
 _Static_assert(sizeof(oap_slot) == 192, "a slot is three cache lines");
@@ -148,6 +151,9 @@ static inline oap_key oap_plain_key(const uint64_t words[4]) {
 /* Checksum over what a slot says of its chunk. The caller holds the lock, or a pin. */
 uint64_t oap_slot_checksum(const oap_slot *slot);
 
+/* The checksum of a chunk that is being loaded, and has no content yet. */
+uint64_t oap_slot_checksum_unfilled(const oap_slot *slot);
+
 /* The slot's key. The caller holds the lock. */
 static inline oap_hashed_key oap_slot_key(const oap_slot *slot) {
   oap_hashed_key key;
@@ -157,12 +163,6 @@ static inline oap_hashed_key oap_slot_key(const oap_slot *slot) {
   key.hash = oap_key_hash(key.words);
   return key;
 }
-
-/* Whether a chunk is published and has no pins, for now. */
-bool oap_is_evictable(const oap_slot *slot);
-
-/* Makes a published slot without pins free; false: it is no such slot. */
-bool oap_claim(oap_slot *slot);
 
 /* Whether a chunk was pinned again since it came, ever. */
 static inline bool oap_word_was_used(uint64_t word) {

@@ -17,6 +17,9 @@
 
 #include "oap_pool.h"
 
+#include <stddef.h>
+#include <string.h>
+
 #define OAP_BINS_PER_DOUBLING 16
 #define OAP_BINS 384 /* sizes up to a window in units of OAP_ALIGNMENT */
 
@@ -49,6 +52,12 @@ typedef struct oap_space {
   uint64_t bitmap[OAP_BINS / 64];
   uint32_t bins[OAP_BINS];
 } oap_space;
+
+/* Copies all but where the table lies. */
+static inline void oap_space_copy(oap_space *to, const oap_space *from) {
+  const size_t start = offsetof(oap_space, limit);
+  memcpy((char *)to + start, (const char *)from + start, sizeof(*to) - start);
+}
 
 /* The table has room for limit descriptions and is all zero. */
 void oap_space_init(oap_space *space, oap_extent *table, uint32_t limit);

@@ -1,0 +1,95 @@
+/* A process that shares a pool is killed after any one of its instructions: what another process
+ * has pinned stays right, the pool goes on, nothing of the dead one stays behind, and what is found
+ * is right. Steps by ptrace(2); where that is forbidden, nothing is tested. */
+#include "shared_work.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What some ten operations take, about. Chunks are small, lest filling them takes most of it. */
+#define MOST_STEPS 20000
+#define MOST_BYTES 1000
+
+static oap_pool *open_pool(void) {
+  oap_options options = work_options(OAP_LEAST_CAPACITY);
+  oap_pool *pool;
+  CHECK(oap_pool_open(&options, &pool) == 0);
+  return pool;
+}
+
+static void operate(uint64_t seed) {
+  work w = {.pool = open_pool(), .most_bytes = MOST_BYTES, .random = seed};
+  for (uint64_t i = random_below(&w.random, 20); i > 0; i--) {
+    work_once(&w);
+  }
+  if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0) {
+    _exit(77);
+  }
+  raise(SIGSTOP);
+  for (;;) {
+    work_once(&w);
+  }
+}
+
+/* Lets a process take so many instructions, and kills it. False: that is forbidden. */
+static bool step_and_kill(uint64_t seed, uint64_t steps) {
+  fflush(NULL);
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    operate(seed);
+  }
+  int status;
+  CHECK(waitpid(child, &status, 0) == child);
+  if (WIFEXITED(status)) {
+    CHECK(WEXITSTATUS(status) == 77);
+    return false;
+  }
+  CHECK(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP);
+  for (uint64_t i = 0; i < steps; i++) {
+    CHECK(ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) == 0);
+    CHECK(waitpid(child, &status, 0) == child);
+    if (!WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP) {
+      CHECK(WIFSTOPPED(status)); /* else it has ended by a fault */
+    }
+  }
+  CHECK(kill(child, SIGKILL) == 0);
+  CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+  return true;
+}
+
+int main(int argc, char **argv) {
+  check_start(argc, argv);
+  if (!check_may_fork()) {
+    return 0;
+  }
+  home_clear();
+  uint64_t random = check_seed;
+  uint64_t runs = check_runs(40);
+  work mine = {.pool = open_pool(), .most_bytes = MOST_BYTES, .random = check_seed + 1};
+  for (uint64_t i = 0; i < runs; i++) {
+    for (int k = 0; k < 10; k++) {
+      work_once(&mine);
+    }
+    uint64_t seed = random_next(&random);
+    if (!step_and_kill(seed, random_below(&random, MOST_STEPS))) {
+      puts("skipped: ptrace is forbidden here");
+      return 0;
+    }
+    for (int k = 0; k < 20; k++) {
+      work_once(&mine);
+    }
+    oap_pool *next = open_pool(); /* has the dead one's number, and takes its things away */
+    CHECK(oap_pool_origin(next)->is_joined && oap_pool_members(next) == 2);
+    CHECK_VALID(mine.pool);
+    pool_close(next);
+  }
+  work_close(&mine);
+  printf("%llu hits\n", (unsigned long long)mine.hits);
+  CHECK(runs < 10 || mine.hits > 0);
+  home_clear();
+  return 0;
+}
