@@ -153,6 +153,7 @@ typedef struct oap_stats {
 typedef struct oap_origin {
   bool is_reopened;     /* it goes on with what another one has left, or others have */
   bool is_joined;       /* shared: others have it */
+  uint32_t member;      /* shared: the number of this process, below OAP_MOST_MEMBERS */
   uint64_t chunks;      /* how many it has found; 0 where it has joined others */
   uint64_t bytes;       /* of those */
   uint64_t refused;     /* entries that were there, and were damaged or of no use to others */
@@ -181,8 +182,7 @@ const oap_origin *oap_pool_origin(const oap_pool *pool);
 /* How many processes may share a pool at a time. */
 #define OAP_MOST_MEMBERS 16
 
-/* How many processes share the pool now, this one among them; one that was killed counts for a
- * second more. 0: it is not shared. */
+/* How many processes share the pool; one that was killed, for a second more. 0: it is alone. */
 uint32_t oap_pool_members(const oap_pool *pool);
 
 /* Empties the pool for good and gives its memory back, while other threads may still be in it: from
@@ -220,9 +220,8 @@ int oap_pool_resize(oap_pool *pool, uint64_t capacity);
  * EFBIG: larger than a pool of this capacity can hold. ENOSPC: pinned chunks leave no room for it,
  * or so little that a short search has not found it; a later call searches elsewhere. Where others
  * pin chunks during the call, some may have been evicted in vain. ESHUTDOWN: retired, or a
- * disk has lost writes. Where the pool is shared, EINPROGRESS may mean another process, and ENOSPC
- * that another process has stopped in the middle of a change, which is waited for 0.2 s once in a
- * second. */
+ * disk has lost writes. ENOSPC of a shared pool also: another process has stopped in the middle of
+ * a change, which is waited for 0.2 s once in a second. */
 int oap_pool_reserve(oap_pool *pool, const oap_key *key, uint64_t bytes, oap_chunk *out);
 
 /* Gets memory that is free, wherever it lies: nothing is ever evicted for it. Errors are those of
@@ -280,6 +279,9 @@ void oap_chunk_copy(const oap_chunk *chunk, void *to);
 
 /* Ends one pin. EINVAL: the chunk is not pinned. */
 int oap_pool_unpin(oap_pool *pool, const oap_chunk *chunk);
+
+/* Waits while somebody loads a chunk, so many milliseconds at most. 0 or ETIMEDOUT. */
+int oap_pool_await(oap_pool *pool, const oap_key *key, unsigned milliseconds);
 
 /* Whether a chunk is published. Does not count as a use. */
 bool oap_pool_is_held(oap_pool *pool, const oap_key *key);

@@ -78,7 +78,7 @@ int main(int argc, char **argv) {
   m = mmap(NULL, sizeof(*m), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   CHECK(m != MAP_FAILED);
   uint64_t random = check_seed;
-  uint64_t kills = check_runs(100);
+  uint64_t kills = check_runs(40);
   pid_t children[PROCESSES];
   for (int i = 0; i < PROCESSES; i++) {
     children[i] = start(random_next(&random));

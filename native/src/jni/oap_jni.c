@@ -37,8 +37,8 @@ static jlong native_address(JNIEnv *env, jclass class, jobject buffer) {
  * pool's address stands in out[0]. */
 static jint native_open(JNIEnv *env, jclass class, jlong capacity, jint medium, jbyteArray paths,
                         jint path_count, jlong nodes, jboolean interleave, jboolean prefault,
-                        jboolean erase, jint keep_seconds, jstring policy, jint shards,
-                        jlongArray out) {
+                        jboolean erase, jint keep_seconds, jboolean shared, jstring policy,
+                        jint shards, jlongArray out) {
   if (path_count > OAP_MAX_PATHS) {
     return -EINVAL;
   }
@@ -54,6 +54,7 @@ static jint native_open(JNIEnv *env, jclass class, jlong capacity, jint medium, 
       .erase = erase,
       .reopen = keep_seconds > 0,
       .keep_seconds = (uint32_t)keep_seconds,
+      .shared = shared,
       .shards = (uint32_t)shards,
   };
   jint result = -ENOMEM; /* if the JVM cannot lend its bytes; an exception is pending */
@@ -87,16 +88,20 @@ static jint native_open(JNIEnv *env, jclass class, jlong capacity, jint medium, 
 static jbyteArray native_origin(JNIEnv *env, jclass class, jlong pool, jlongArray out,
                                 jboolean home) {
   const oap_origin *origin = oap_pool_origin(oap_at(pool));
-  const jlong numbers[] = {origin->is_reopened, (jlong)origin->chunks, (jlong)origin->bytes,
-                           (jlong)origin->refused};
+  const jlong numbers[] = {origin->is_reopened,   origin->is_joined,    origin->member,
+                           (jlong)origin->chunks, (jlong)origin->bytes, (jlong)origin->refused};
   const char *text = home ? origin->home : origin->unusable;
-  (*env)->SetLongArrayRegion(env, out, 0, 4, numbers);
+  (*env)->SetLongArrayRegion(env, out, 0, 6, numbers);
   jsize length = text == NULL ? 0 : (jsize)strlen(text);
   jbyteArray bytes = (*env)->NewByteArray(env, length);
   if (bytes != NULL && length > 0) {
     (*env)->SetByteArrayRegion(env, bytes, 0, length, (const jbyte *)text);
   }
   return bytes;
+}
+
+static jint native_members(JNIEnv *env, jclass class, jlong pool) {
+  return (jint)oap_pool_members(oap_at(pool));
 }
 
 static jint native_retire(JNIEnv *env, jclass class, jlong pool) {
@@ -188,6 +193,12 @@ static jint native_unpin(JNIEnv *env, jclass class, jlong pool, jlong slot_and_g
   return oap_pool_unpin(oap_at(pool), &chunk);
 }
 
+static jint native_await(JNIEnv *env, jclass class, jlong pool, jlong high, jlong low,
+                         jlong group_and_column, jlong representation, jint milliseconds) {
+  oap_key key = oap_key_of(high, low, group_and_column, representation);
+  return oap_pool_await(oap_at(pool), &key, (unsigned)milliseconds);
+}
+
 static jboolean native_is_held(JNIEnv *env, jclass class, jlong pool, jlong high, jlong low,
                                jlong group_and_column, jlong representation) {
   oap_key key = oap_key_of(high, low, group_and_column, representation);
@@ -251,8 +262,9 @@ static const JNINativeMethod methods[] = {
     {"version", "()Ljava/lang/String;", (void *)native_version},
     {"errorText", "(I)Ljava/lang/String;", (void *)native_error_text},
     {"address", "(Ljava/nio/ByteBuffer;)J", (void *)native_address},
-    {"open", "(JI[BIJZZZILjava/lang/String;I[J)I", (void *)native_open},
+    {"open", "(JI[BIJZZZIZLjava/lang/String;I[J)I", (void *)native_open},
     {"origin", "(J[JZ)[B", (void *)native_origin},
+    {"members", "(J)I", (void *)native_members},
     {"retire", "(J)I", (void *)native_retire},
     {"close", "(J)I", (void *)native_close},
     {"resize", "(JJ)I", (void *)native_resize},
@@ -266,6 +278,7 @@ static const JNINativeMethod methods[] = {
     {"abandon", "(JJIJ)I", (void *)native_abandon},
     {"pin", "(JJJJJZJ)I", (void *)native_pin},
     {"unpin", "(JJIJ)I", (void *)native_unpin},
+    {"await", "(JJJJJI)I", (void *)native_await},
     {"isHeld", "(JJJJJ)Z", (void *)native_is_held},
     {"drop", "(JJJJJ)I", (void *)native_drop},
     {"dropFile", "(JJJ)J", (void *)native_drop_file},

@@ -122,14 +122,25 @@ bool oap_home_take(int meta) {
   return false;
 }
 
+static void remove_ending(const oap_directories *all, const char *name, const char *ending) {
+  char full[FILE_NAME];
+  file_name(full, name, ending);
+  for (uint32_t i = 0; i < all->count; i++) {
+    unlinkat(all->fd[i], full, 0);
+  }
+}
+
 void oap_home_remove(const oap_directories *all, const char *name) {
   static const char *const endings[] = {".data", ".names", ".names.next", ".meta"};
+  for (uint32_t m = 0; m < OAP_MOST_MEMBERS; m++) { /* what each member has written, in Java */
+    char ending[16];
+    snprintf(ending, sizeof(ending), ".names.%u", m);
+    remove_ending(all, name, ending);
+    snprintf(ending, sizeof(ending), ".names.%u.next", m);
+    remove_ending(all, name, ending);
+  }
   for (size_t e = 0; e < sizeof(endings) / sizeof(endings[0]); e++) {
-    char full[FILE_NAME];
-    file_name(full, name, endings[e]);
-    for (uint32_t i = 0; i < all->count; i++) {
-      unlinkat(all->fd[i], full, 0);
-    }
+    remove_ending(all, name, endings[e]);
   }
 }
 

@@ -63,6 +63,7 @@ int oap_home_enter(oap_home *home) {
   for (uint32_t i = 0; i < OAP_MOST_MEMBERS; i++) {
     if (oap_home_lock_member(home->meta, i)) {
       home->self = i;
+      home->origin.member = i;
       atomic_store(&header->is_member[i], 1);
       if (atomic_load(&header->members) <= i) { /* nobody else comes in meanwhile */
         atomic_store(&header->members, i + 1);

@@ -1,10 +1,12 @@
 /* Pins: see pin.h. */
 #include "pin.h"
 
+#include "base/clock.h"
 #include "content.h"
 #include "room.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 void oap_pin_count(oap_shard *shard, uint64_t bytes) {
   oap_count(&oap_shard_counters(shard)->pinned, OAP_PINNED(bytes));
@@ -217,4 +219,19 @@ int oap_shard_unpin(oap_shard *shard, const oap_chunk *chunk) {
 bool oap_shard_is_held(oap_shard *shard, const oap_hashed_key *key) {
   uint64_t word;
   return oap_index_find(&shard->index, key, &word) != 0 && oap_word_state(word) == OAP_PUBLISHED;
+}
+
+int oap_shard_await(oap_shard *shard, const oap_hashed_key *key, unsigned milliseconds) {
+  enum { LEAST_PAUSE_US = 50, MOST_PAUSE_US = 2000 };
+  useconds_t pause = LEAST_PAUSE_US;
+  uint64_t word;
+  for (uint64_t end = oap_milliseconds() + milliseconds;
+       oap_index_find(&shard->index, key, &word) != 0 && oap_word_state(word) == OAP_LOADING;) {
+    if (oap_milliseconds() >= end) {
+      return -ETIMEDOUT;
+    }
+    usleep(pause);
+    pause = pause < MOST_PAUSE_US ? 2 * pause : pause;
+  }
+  return 0;
 }

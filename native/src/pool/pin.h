@@ -12,6 +12,7 @@ int oap_shard_is_readable(oap_shard *shard, const oap_chunk *chunk);
 int oap_shard_pin(oap_shard *shard, const oap_hashed_key *key, bool is_use, oap_chunk *out);
 int oap_shard_unpin(oap_shard *shard, const oap_chunk *chunk);
 bool oap_shard_is_held(oap_shard *shard, const oap_hashed_key *key);
+int oap_shard_await(oap_shard *shard, const oap_hashed_key *key, unsigned milliseconds);
 
 /* Writes what a caller needs of a chunk, whose slot has this word. */
 void oap_pin_describe(const oap_shard *shard, uint32_t number, uint64_t word, oap_chunk *out);

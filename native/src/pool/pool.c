@@ -103,6 +103,11 @@ int oap_pool_unpin(oap_pool *pool, const oap_chunk *chunk) {
   return shard == NULL ? -EINVAL : has_lost_slots(pool) ? 0 : oap_shard_unpin(shard, chunk);
 }
 
+int oap_pool_await(oap_pool *pool, const oap_key *key, unsigned milliseconds) {
+  oap_hashed_key k = oap_hashed(key);
+  return has_lost_slots(pool) ? 0 : oap_shard_await(shard_of(pool, &k), &k, milliseconds);
+}
+
 bool oap_pool_is_held(oap_pool *pool, const oap_key *key) {
   oap_hashed_key k = oap_hashed(key);
   return !has_lost_slots(pool) && oap_shard_is_held(shard_of(pool, &k), &k);

@@ -115,7 +115,7 @@ final class ChunkGet {
       takeFromTier(index);
       return;
     }
-    boolean isDecided = load.others() != null || load.isPresent() && hit(index);
+    boolean isDecided = load.isLoadedByOthers() || load.isPresent() && hit(index);
     if (!isDecided) {
       bypassing.add(new Bypass(index, load.refusal()));
     }
@@ -202,11 +202,11 @@ final class ChunkGet {
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(cache.loadTimeoutMillis);
     List<Integer> missing = new ArrayList<>();
     for (int i = 0; i < loads.length; i++) {
-      if (loads[i] == null || loads[i].others() == null) {
+      if (loads[i] == null || !loads[i].isLoadedByOthers()) {
         continue;
       }
       try {
-        loads[i].others().await(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+        loads[i].awaitOthers(deadline - System.nanoTime());
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
         throw (IOException)

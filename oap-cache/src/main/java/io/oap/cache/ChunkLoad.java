@@ -1,6 +1,7 @@
 package io.oap.cache;
 
 import io.oap.cache.pool.Admission;
+import io.oap.cache.pool.OtherProcesses;
 import io.oap.cache.pool.Pin;
 import io.oap.cache.pool.Reservation;
 import io.oap.cache.pool.Reservation.Outcome;
@@ -10,6 +11,7 @@ import io.oap.common.ChunkKey;
 import java.nio.ByteBuffer;
 import java.util.OptionalLong;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 
 /**
  * A chunk on its way into the pool, from the promise to load it to its publication. Other callers
@@ -117,7 +119,7 @@ final class ChunkLoad implements AutoCloseable {
   }
 
   private boolean isWelcome() {
-    return hasRoom() || isPresent() || others() != null;
+    return hasRoom() || isPresent() || isLoadedByOthers();
   }
 
   /** Whether the quota of a chunk's table would admit it now. Counts nothing. */
@@ -172,9 +174,20 @@ final class ChunkLoad implements AutoCloseable {
     return room != null && room.outcome() == Outcome.PRESENT;
   }
 
-  /** Opens when another caller has ended its load of the chunk; null where none has begun one. */
-  CountDownLatch others() {
-    return others;
+  /** Whether another caller, of this process or another, is loading the chunk. */
+  boolean isLoadedByOthers() {
+    return others != null || room != null && room.outcome() == Outcome.LOADING;
+  }
+
+  /**
+   * Waits until another caller has ended its load of the chunk, well or not, or the time is over.
+   */
+  void awaitOthers(long nanos) throws InterruptedException {
+    if (others != null) {
+      others.await(nanos, TimeUnit.NANOSECONDS);
+    } else if (isLoadedByOthers() && nanos > 0) {
+      new OtherProcesses(cache.pool).awaitLoad(key, nanos);
+    }
   }
 
   /** Why the chunk does not enter the pool, where this caller is not to load it. */

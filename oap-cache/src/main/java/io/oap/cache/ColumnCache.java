@@ -6,12 +6,14 @@ import com.google.common.collect.Sets;
 import io.oap.cache.file.FileNames;
 import io.oap.cache.file.KnownFiles;
 import io.oap.cache.file.MetadataCache;
+import io.oap.cache.file.NamesOfOthers;
 import io.oap.cache.numa.NodeMemory;
 import io.oap.cache.numa.NumaBinding;
 import io.oap.cache.pool.CapacityEstimates;
 import io.oap.cache.pool.CapacityModel;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.MemoryRange;
+import io.oap.cache.pool.OtherProcesses;
 import io.oap.cache.pool.Pin;
 import io.oap.cache.pool.PoolException;
 import io.oap.cache.pool.PoolOptions;
@@ -51,6 +53,8 @@ public final class ColumnCache implements AutoCloseable {
 
   /** Null where the pool goes with the process. */
   private final FileNames names;
+
+  private final NamesOfOthers othersNames;
 
   /** Null where there is no memory or no thread for it. */
   private final CapacityModel model;
@@ -98,9 +102,12 @@ public final class ColumnCache implements AutoCloseable {
     this.handed = new HandedChunks(pool, chunks, files);
     this.footers = new MetadataCache(footerSize);
     this.names = pool.origin == null ? null : new FileNames(pool.origin.names());
+    this.othersNames =
+        new NamesOfOthers(pool.origin == null ? List.of() : pool.origin.othersNames());
     if (names != null) {
       files.keep(names);
     }
+    files.learn(othersNames.next());
   }
 
   /** A pool that cannot be kept for the next process is opened without that. */
@@ -112,7 +119,7 @@ public final class ColumnCache implements AutoCloseable {
       }
       return pool;
     } catch (PoolException e) {
-      if (options.keepSeconds() == 0) {
+      if (options.keepSeconds() == 0 || options.shared()) { // each would have all of its size
         throw e;
       }
       ColumnPool pool = ColumnPool.open(options.withReopening(0));
@@ -255,7 +262,14 @@ public final class ColumnCache implements AutoCloseable {
 
   /** The chunks that the pool holds now. */
   public PoolSnapshot snapshot() {
-    return pool.snapshot();
+    PoolSnapshot snapshot = pool.snapshot();
+    files.learn(othersNames.next()); // written before any chunk of theirs was loaded
+    return snapshot;
+  }
+
+  /** How many processes have this pool together; 0: it is this one's alone. */
+  public int sharers() {
+    return new OtherProcesses(pool).count();
   }
 
   /** Drops all chunks of a file; returns how many there were. */

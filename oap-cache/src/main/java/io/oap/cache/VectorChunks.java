@@ -93,9 +93,7 @@ public final class VectorChunks {
       if (load.hasRoom()) {
         return load.publishFromTier();
       }
-      if (load.others() != null) {
-        load.others().await(chunks.loadTimeoutMillis, TimeUnit.MILLISECONDS);
-      }
+      load.awaitOthers(TimeUnit.MILLISECONDS.toNanos(chunks.loadTimeoutMillis));
       return chunks.pin(key);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

@@ -258,6 +258,18 @@ public final class OapConfig {
           "With spark.oap.pool.reopen: a pool that no executor has used for so long is removed by "
               + "the next executor that opens one on its path.");
 
+  public static final ConfigEntry<Boolean> POOL_SHARED =
+      bool(
+          "spark.oap.pool.shared",
+          false,
+          Scope.STATIC,
+          "Whether all executors of a user on a host have one pool together, those of several "
+              + "applications too: what one has loaded, all find, and bytes are held once. The pool "
+              + "lies in spark.oap.pool.path (/dev/shm for memory) and is kept as with "
+              + "spark.oap.pool.reopen. Those that share it have the same size, paths and version of "
+              + "OAP, which is the size of the one pool; at most 16 processes at a time. For the "
+              + "policy s3fifo; it cannot be resized.");
+
   public static final ConfigEntry<PoolTiers> POOL_TIERS =
       new ConfigEntry<>(
           "spark.oap.pool.tiers",
@@ -334,6 +346,7 @@ public final class OapConfig {
           POOL_ERASE,
           POOL_REOPEN,
           POOL_REOPEN_WITHIN,
+          POOL_SHARED,
           POOL_TIERS,
           POOL_POLICY,
           NUMA_BIND,

@@ -6,11 +6,9 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.zip.CRC32C;
@@ -25,8 +23,8 @@ import org.slf4j.LoggerFactory;
  */
 public final class FileNames {
   private static final Logger LOG = LoggerFactory.getLogger(FileNames.class);
-  private static final long MAGIC = 0x4f4150204e414d31L;
-  private static final int HEAD = 2 * Integer.BYTES;
+  static final long MAGIC = 0x4f4150204e414d31L;
+  static final int HEAD = 2 * Integer.BYTES;
 
   private final Path path;
   private OutputStream out;
@@ -41,25 +39,7 @@ public final class FileNames {
 
   /** Reads what is there; nothing where it cannot be read. */
   public synchronized List<KnownFile> read() {
-    List<KnownFile> files = new ArrayList<>();
-    if (!Files.isRegularFile(path, LinkOption.NOFOLLOW_LINKS)) {
-      return files;
-    }
-    try {
-      ByteBuffer all = ByteBuffer.wrap(Files.readAllBytes(path));
-      boolean isWhole = all.remaining() >= Long.BYTES && all.getLong() == MAGIC;
-      while (isWhole && all.remaining() >= HEAD) {
-        int length = all.getInt();
-        int sum = all.getInt();
-        isWhole = length > 0 && length <= all.remaining() && sum == sumOf(all, length);
-        if (isWhole) {
-          files.add(decode(all, length));
-        }
-      }
-    } catch (IOException | RuntimeException e) {
-      LOG.warn("The names of files of a former process are not read: {}", e.toString());
-    }
-    return files;
+    return new WrittenNames(path).next();
   }
 
   /** Replaces all records. */
@@ -119,12 +99,6 @@ public final class FileNames {
         e.toString());
   }
 
-  private static int sumOf(ByteBuffer bytes, int length) {
-    CRC32C crc = new CRC32C();
-    crc.update(bytes.slice(bytes.position(), length));
-    return (int) crc.getValue();
-  }
-
   private static byte[] encode(KnownFile file) throws IOException {
     byte[] record = FileRecord.encode(file);
     CRC32C crc = new CRC32C();
@@ -134,11 +108,5 @@ public final class FileNames {
         .putInt((int) crc.getValue())
         .put(record)
         .array();
-  }
-
-  private static KnownFile decode(ByteBuffer from, int length) throws IOException {
-    KnownFile file = FileRecord.decode(from.slice(from.position(), length));
-    from.position(from.position() + length);
-    return file;
   }
 }

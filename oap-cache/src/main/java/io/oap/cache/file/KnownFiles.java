@@ -112,6 +112,11 @@ public final class KnownFiles {
     names = kept;
   }
 
+  /** Enters files that other processes know of which the pool holds chunks. */
+  public void learn(Collection<KnownFile> known) {
+    known.forEach(file -> add(file.identity().id(), () -> file));
+  }
+
   /** The file of this id, or null. */
   public KnownFile get(FileId id) {
     return files.get(id);

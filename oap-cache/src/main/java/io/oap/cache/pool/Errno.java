@@ -15,9 +15,11 @@ public final class Errno {
   public static final int EMFILE = 24;
   public static final int EFBIG = 27;
   public static final int ENOSPC = 28;
+  public static final int EUSERS = 87;
   public static final int EOPNOTSUPP = 95;
   public static final int EADDRINUSE = 98;
   public static final int ESHUTDOWN = 108;
+  public static final int ETIMEDOUT = 110;
   public static final int EINPROGRESS = 115;
 
   private Errno() {}

@@ -27,11 +27,14 @@ final class NativePool {
       boolean prefaulted,
       boolean erased,
       int keepSeconds,
+      boolean shared,
       String policy,
       int shards,
       long[] out);
 
   static native byte[] origin(long pool, long[] numbers, boolean home);
+
+  static native int members(long pool);
 
   static native int retire(long pool);
 
@@ -74,6 +77,9 @@ final class NativePool {
       long out);
 
   static native int unpin(long pool, long slotAndGeneration, int shard, long bytes);
+
+  static native int await(
+      long pool, long high, long low, long groupAndColumn, long representation, int milliseconds);
 
   static native boolean isHeld(
       long pool, long high, long low, long groupAndColumn, long representation);

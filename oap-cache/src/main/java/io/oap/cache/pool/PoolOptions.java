@@ -2,6 +2,7 @@ package io.oap.cache.pool;
 
 import io.oap.common.NodeNumbers;
 import io.oap.common.OapConfig;
+import io.oap.common.PoolTiers;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
@@ -31,6 +32,7 @@ import java.util.stream.Collectors;
  *     them
  * @param keepSeconds for how long a pool in files that nobody uses any more is kept for the next
  *     process, which takes it over with its chunks; 0: it goes with its process
+ * @param shared whether processes of this user that open it so have it together; it is kept, too
  * @param policy which chunks are evicted: "s3fifo" (the default, also for null), "generations" or
  *     "lru"
  * @param shards independent parts, a power of two, or 0 to choose by capacity
@@ -44,12 +46,14 @@ public record PoolOptions(
     boolean prefaulted,
     boolean erased,
     int keepSeconds,
+    boolean shared,
     String policy,
     int shards) {
 
   /** As in native/include/oap_pool.h. */
   private static final int MOST_PATHS = 16;
 
+  private static final String SHARED_POLICY = "s3fifo";
   private static final String INTERLEAVE = "interleave:";
 
   public PoolOptions {
@@ -73,10 +77,20 @@ public record PoolOptions(
     }
     if (keepSeconds > 0 && medium != Medium.FILE && medium != Medium.FSDAX) {
       throw new IllegalArgumentException(
-          OapConfig.POOL_REOPEN.key()
+          (shared ? OapConfig.POOL_SHARED : OapConfig.POOL_REOPEN).key()
               + " is for pools in files: set "
               + OapConfig.POOL_PATH.key()
               + " to a directory");
+    }
+    if (shared && policy != null && !policy.equals(SHARED_POLICY)) {
+      throw new IllegalArgumentException(
+          OapConfig.POOL_SHARED.key()
+              + " goes with "
+              + OapConfig.POOL_POLICY.key()
+              + "="
+              + SHARED_POLICY
+              + ", not "
+              + policy);
     }
     paths = List.copyOf(paths);
   }
@@ -84,7 +98,7 @@ public record PoolOptions(
   /** A pool in anonymous memory. */
   public static PoolOptions anonymous(long capacityBytes) {
     return new PoolOptions(
-        capacityBytes, Medium.DRAM, List.of(), 0, false, false, false, 0, null, 0);
+        capacityBytes, Medium.DRAM, List.of(), 0, false, false, false, 0, false, null, 0);
   }
 
   /** A pool in an unnamed file of this directory. */
@@ -94,38 +108,47 @@ public record PoolOptions(
 
   /** A pool in directories or on devices. */
   public static PoolOptions onPaths(long capacityBytes, Medium medium, List<Path> paths) {
-    return new PoolOptions(capacityBytes, medium, paths, 0, false, false, false, 0, null, 0);
+    return new PoolOptions(capacityBytes, medium, paths, 0, false, false, false, 0, false, null, 0);
   }
 
   /** A pool on memory nodes. */
   public static PoolOptions onNodes(long capacityBytes, long nodes, boolean interleaved) {
     return new PoolOptions(
-        capacityBytes, Medium.NODE, List.of(), nodes, interleaved, false, false, 0, null, 0);
+        capacityBytes, Medium.NODE, List.of(), nodes, interleaved, false, false, 0, false, null, 0);
   }
 
   /** Returns these options, with memory that is touched in the background. */
   public PoolOptions withPrefault() {
-    return with(true, erased, keepSeconds, policy, shards);
+    return with(true, erased, keepSeconds, shared, policy, shards);
   }
 
   /** Returns these options, for a pool that leaves nothing on its devices. */
   public PoolOptions withErasure() {
-    return with(prefaulted, true, keepSeconds, policy, shards);
+    return with(prefaulted, true, keepSeconds, shared, policy, shards);
   }
 
   /** Returns these options, for a pool in files that the next process takes over. */
   public PoolOptions withReopening(int seconds) {
-    return with(prefaulted, erased, seconds, policy, shards);
+    return with(prefaulted, erased, seconds, shared, policy, shards);
+  }
+
+  /**
+   * Returns these options, for a pool in files that processes have together.
+   *
+   * @param seconds as {@link #keepSeconds}
+   */
+  public PoolOptions withSharing(int seconds) {
+    return with(prefaulted, erased, seconds, true, policy, shards);
   }
 
   /** Returns these options with another policy. */
   public PoolOptions withPolicy(String name) {
-    return with(prefaulted, erased, keepSeconds, name, shards);
+    return with(prefaulted, erased, keepSeconds, shared, name, shards);
   }
 
   /** Returns these options with so many shards. */
   public PoolOptions withShards(int count) {
-    return with(prefaulted, erased, keepSeconds, policy, count);
+    return with(prefaulted, erased, keepSeconds, shared, policy, count);
   }
 
   /** Returns these options, for a pool in anonymous memory that prefers these nodes; 0: none. */
@@ -139,13 +162,19 @@ public record PoolOptions(
         prefaulted,
         erased,
         keepSeconds,
+        shared,
         policy,
         shards);
   }
 
   /** A pool in the same place. */
   private PoolOptions with(
-      boolean prefaulted, boolean erased, int keepSeconds, String policy, int shards) {
+      boolean prefaulted,
+      boolean erased,
+      int keepSeconds,
+      boolean shared,
+      String policy,
+      int shards) {
     return new PoolOptions(
         capacityBytes,
         medium,
@@ -155,6 +184,7 @@ public record PoolOptions(
         prefaulted,
         erased,
         keepSeconds,
+        shared,
         policy,
         shards);
   }
@@ -185,17 +215,7 @@ public record PoolOptions(
               + (medium.isOnPaths() ? " needs " : " does not go with ")
               + OapConfig.POOL_PATH.key());
     }
-    long memory = OapConfig.POOL_TIERS.get(lookup).memoryBytes();
-    if (memory > 0 && medium != Medium.DRAM) {
-      throw new IllegalArgumentException(
-          OapConfig.POOL_TIERS.key()
-              + ": dram does not go with "
-              + OapConfig.POOL_MEDIUM.key()
-              + "="
-              + mediumName
-              + "; leave dram out, and set "
-              + OapConfig.POOL_SIZE.key());
-    }
+    long memory = memoryOfTiers(medium, mediumName, lookup);
     String nodes = medium == Medium.NODE ? OapConfig.POOL_NODES.get(lookup) : "";
     boolean interleaved = nodes.startsWith(INTERLEAVE);
     return new PoolOptions(
@@ -207,13 +227,36 @@ public record PoolOptions(
         OapConfig.POOL_PREFAULT.get(lookup),
         OapConfig.POOL_ERASE.get(lookup),
         keepSeconds(lookup),
+        OapConfig.POOL_SHARED.get(lookup),
         OapConfig.POOL_POLICY.get(lookup),
         0);
   }
 
+  /** Size of the tier in memory; 0: there are no tiers, or that one is left out. */
+  private static long memoryOfTiers(
+      Medium medium, String mediumName, Function<String, String> lookup) {
+    PoolTiers tiers = OapConfig.POOL_TIERS.get(lookup);
+    if (OapConfig.POOL_SHARED.get(lookup) && !tiers.folder().isEmpty()) {
+      throw new IllegalArgumentException(
+          OapConfig.POOL_SHARED.key() + " does not go with " + OapConfig.POOL_TIERS.key());
+    }
+    long memory = tiers.memoryBytes();
+    if (memory > 0 && medium != Medium.DRAM) {
+      throw new IllegalArgumentException(
+          OapConfig.POOL_TIERS.key()
+              + ": dram does not go with "
+              + OapConfig.POOL_MEDIUM.key()
+              + "="
+              + mediumName
+              + "; leave dram out, and set "
+              + OapConfig.POOL_SIZE.key());
+    }
+    return memory;
+  }
+
   private static int keepSeconds(Function<String, String> lookup) {
     long seconds = TimeUnit.MILLISECONDS.toSeconds(OapConfig.POOL_REOPEN_WITHIN.get(lookup));
-    return OapConfig.POOL_REOPEN.get(lookup)
+    return OapConfig.POOL_REOPEN.get(lookup) || OapConfig.POOL_SHARED.get(lookup)
         ? (int) Math.max(1, Math.min(seconds, Integer.MAX_VALUE))
         : 0;
   }
@@ -258,6 +301,7 @@ public record PoolOptions(
         prefaulted,
         erased,
         keepSeconds,
+        shared,
         policy,
         shards,
         pool);

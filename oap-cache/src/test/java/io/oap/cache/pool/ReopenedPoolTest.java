@@ -58,7 +58,7 @@ class ReopenedPoolTest {
   void closedPool_isGoneOnWith() {
     Path home = leave(5);
     try (ColumnPool pool = ColumnPool.open(options)) {
-      assertEquals(new PoolOrigin(true, 5, 5000, 0, "", home), pool.origin);
+      assertEquals(new PoolOrigin(true, false, -1, 5, 5000, 0, "", home), pool.origin);
       assertTrue(pool.origin.inWords().contains("5 chunks"), pool.origin.inWords());
       for (int i = 0; i < 5; i++) {
         try (Pin pin = pool.pin(key(i))) {

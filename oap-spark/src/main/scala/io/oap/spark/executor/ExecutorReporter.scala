@@ -101,10 +101,12 @@ private final class ExecutorReporter(environment: SparkEnv, cache: Option[Column
     val begun = System.nanoTime()
     val snapshot = cache.fold(NoContent)(_.snapshot())
     val stats = cache.map(_.poolStats())
+    // Of a pool that several have each tells a part, so that the sum is the pool's.
+    val sharers = math.max(1, cache.fold(0)(_.sharers))
     val isComplete = tracker.report(
       snapshot,
-      stats.fold(0L)(_.capacityBytes),
-      stats.fold(0L)(_.usedBytes),
+      stats.fold(0L)(_.capacityBytes) / sharers,
+      stats.fold(0L)(_.usedBytes) / sharers,
       loadBytesPerSecond)(delta => send(newFigures, Some(delta)).get)
     if (isComplete) {
       reportedVersion = snapshot.version

@@ -100,7 +100,8 @@ private[spark] object ExecutorService {
         positions(file.identity.placementKey).foreach(at => numbers.set(rowGroupAt(file, at)))
         rowGroups.put(id, numbers)
       }
-    cache.drop(rowGroups)
+    // Whoever has taken them shares the pool, or reads them there as well as here.
+    if (cache.sharers > 0) 0 else cache.drop(rowGroups)
   }
 
   /** The last one that begins no later; the first one takes what is before it. */
