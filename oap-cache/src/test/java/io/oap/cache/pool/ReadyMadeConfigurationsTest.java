@@ -36,6 +36,7 @@ class ReadyMadeConfigurationsTest {
     expected.put("oap-fsdax.conf", "FSDAX [/mnt/pmem0/oap] 0");
     expected.put("oap-node.conf", "NODE [] 1100");
     expected.put("oap-nvme.conf", "FILE [/mnt/nvme0/oap] 0");
+    expected.put("oap-shared.conf", "FILE [/dev/shm] 0");
     expected.put("oap-tiers.conf", "DRAM [] 0");
     assertEquals(expected, found);
   }
