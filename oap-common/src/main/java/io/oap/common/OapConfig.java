@@ -130,9 +130,8 @@ public final class OapConfig {
           Scope.STATIC,
           "0.1.0",
           "How much of its pool each executor keeps second copies in, of what is asked for most in "
-              + "the pools of others, so that it is not read from files again when one of them "
-              + "dies without notice. A copy takes free room, or the place of what is asked for "
-              + "less often. Nothing: no copies are made.",
+              + "the pools of others, for when one of them dies without notice. A copy takes free "
+              + "room, or the place of what is asked for less often. Nothing: no copies are made.",
           text -> text.isBlank() ? Optional.empty() : Optional.of(PoolShare.parse(text)));
 
   public static final ConfigEntry<Long> CACHE_KEEP_EXECUTORS =
@@ -263,12 +262,10 @@ public final class OapConfig {
           "spark.oap.pool.shared",
           false,
           Scope.STATIC,
-          "Whether all executors of a user on a host have one pool together, those of several "
-              + "applications too: what one has loaded, all find, and bytes are held once. The pool "
-              + "lies in spark.oap.pool.path (/dev/shm for memory) and is kept as with "
-              + "spark.oap.pool.reopen. Those that share it have the same size, paths and version of "
-              + "OAP, which is the size of the one pool; at most 16 processes at a time. For the "
-              + "policy s3fifo; it cannot be resized.");
+          "Whether all executors of a user on a host, of several applications too, have one pool in "
+              + "spark.oap.pool.path (/dev/shm for memory), which is kept as with "
+              + "spark.oap.pool.reopen. Those that share it, 16 at most, have the same size (that of "
+              + "the one pool), paths and version of OAP. For the policy s3fifo; cannot be resized.");
 
   public static final ConfigEntry<PoolTiers> POOL_TIERS =
       new ConfigEntry<>(
@@ -302,11 +299,10 @@ public final class OapConfig {
           "off, auto, or node numbers below 64, separated by commas",
           Scope.STATIC,
           "0.1.0",
-          "Which memory nodes (NUMA) of its host an executor keeps to. A pool with"
-              + " spark.oap.pool.medium=dram lies there as far as there is room, and so does what"
-              + " its tasks allocate, see spark.oap.numa.tasks. auto: one node, that which the fewest"
-              + " executors of the host have taken, out of those that the process may use. Numbers:"
-              + " these nodes. What the system refuses is said in the log, once, and done without.",
+          "Which memory nodes (NUMA) of its host an executor keeps to: a pool with "
+              + "spark.oap.pool.medium=dram, as far as there is room, and its tasks "
+              + "(spark.oap.numa.tasks). auto: the one that the fewest executors of the host have "
+              + "taken. What the system refuses is said in the log, once, and done without.",
           ConfigText::parseBinding);
 
   public static final ConfigEntry<Boolean> NUMA_TASKS =
@@ -314,9 +310,9 @@ public final class OapConfig {
           "spark.oap.numa.tasks",
           true,
           Scope.STATIC,
-          "With spark.oap.numa.bind: whether threads of tasks run on the processors of these nodes"
-              + " only, from when they first use the cache, so that memory which they touch first"
-              + " lies there: Spark's off-heap memory and blocks, and new parts of the heap.");
+          "With spark.oap.numa.bind: whether threads of tasks run on the processors of these nodes "
+              + "only, from when they first use the cache, so that memory which they touch first "
+              + "lies there.");
 
   /** Every entry, in the order of the reference page. */
   public static final List<ConfigEntry<?>> ALL =
