@@ -247,8 +247,7 @@ public final class OapConfig {
           "Whether a pool in files (spark.oap.pool.path) outlives its executor, however that ends, "
               + "and the next executor of the same user on the host goes on with it: with the same "
               + "size, policy, number of paths and version of OAP. Each chunk is checked at its "
-              + "first use. Bytes of users' files stay on the host until then, readable by this "
-              + "user alone.");
+              + "first use. Bytes of users' files stay on the host, for this user to read.");
 
   public static final ConfigEntry<Long> POOL_REOPEN_WITHIN =
       duration(
@@ -311,8 +310,7 @@ public final class OapConfig {
           true,
           Scope.STATIC,
           "With spark.oap.numa.bind: whether threads of tasks run on the processors of these nodes "
-              + "only, from when they first use the cache, so that memory which they touch first "
-              + "lies there.");
+              + "only, from when they first use the cache, so that their memory lies there.");
 
   /** Every entry, in the order of the reference page. */
   public static final List<ConfigEntry<?>> ALL =
