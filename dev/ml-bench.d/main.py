@@ -22,6 +22,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -207,6 +208,8 @@ class Bench:
 
 def main():
     options = parser().parse_args()
+    # So that a command that is told to end takes its application and its control group with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     RUN.mkdir(parents=True, exist_ok=True)
     try:
         with device.Limit(RUN, HDD_PER_CORE * options.cores) if options.storage == "hdd" \
