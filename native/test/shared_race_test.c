@@ -193,7 +193,7 @@ static void die_in_a_drop(void) {
 }
 
 /* Whoever comes next makes the shard anew, with all that the living have. */
-static void another_dies_in_a_change(void) {
+static void another_dies_in_a_change(bool is_next_new) {
   open_both();
   oap_key keys[] = {key_of(1), key_of(2), key_of(3), key_of(4)};
   oap_chunk pinned, dropped, loading;
@@ -203,6 +203,7 @@ static void another_dies_in_a_change(void) {
   CHECK(oap_pool_drop(second, &keys[2]) == 0);
   CHECK(oap_pool_reserve(second, &keys[3], BYTES, &loading) == 0);
   CHECK(dies_in(die_in_a_drop));
+  oap_pool *next = is_next_new ? open_third() : NULL;
   for (uint32_t i = 0; i < 20; i++) {
     oap_key key = key_of(300 + i);
     int result = chunk_put(first, &key, BYTES);
@@ -215,6 +216,9 @@ static void another_dies_in_a_change(void) {
   CHECK(!oap_pool_is_held(first, &keys[0]) && !oap_pool_is_held(first, &keys[2]));
   CHECK(oap_pool_unpin(first, &pinned) == 0 && oap_pool_unpin(first, &dropped) == 0);
   CHECK(oap_pool_unpin(second, &loading) == 0);
+  if (next != NULL) {
+    pool_close(next);
+  }
   close_both();
 }
 
@@ -230,7 +234,8 @@ int main(int argc, char **argv) {
   gone_when_it_is_to_be_pinned();
   if (check_may_fork()) {
     CHECK(deaths > 5);
-    another_dies_in_a_change();
+    another_dies_in_a_change(false);
+    another_dies_in_a_change(true);
   }
   home_clear();
   return 0;

@@ -49,7 +49,7 @@ static void resize_miniature(oap_capacity_model *model, int i) {
     oap_miniature_close(model->miniatures[i]);
     model->miniatures[i] = resized;
   } else {
-    oap_shard_clear(&model->miniatures[i]->shard);
+    oap_shard_clear(&model->miniatures[i]->shard, NULL);
   }
 }
 

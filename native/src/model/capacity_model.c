@@ -154,7 +154,7 @@ void oap_capacity_model_clear(oap_capacity_model *model) {
   enter(model);
   oap_model_take_in_all(model);
   for (int i = 0; i < OAP_CAPACITIES; i++) {
-    oap_shard_clear(&model->miniatures[i]->shard);
+    oap_shard_clear(&model->miniatures[i]->shard, NULL);
   }
   oap_model_begin_anew(model);
   leave(model);

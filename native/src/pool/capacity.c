@@ -137,9 +137,12 @@ int oap_pool_resize(oap_pool *pool, uint64_t capacity) {
   if (part < OAP_LEAST_CAPACITY) {
     return -EINVAL;
   }
+  if (pool->home.is_shared) {
+    return part == pool->part ? 0 : -EOPNOTSUPP;
+  }
   oap_pool_lock(pool);
   bool is_over = pool->retired || atomic_load(&pool->writeback.has_lost_slots);
-  int error = is_over ? -ESHUTDOWN : pool->home.is_shared && part != pool->part ? -EOPNOTSUPP : 0;
+  int error = is_over ? -ESHUTDOWN : 0;
   for (uint32_t a = 0; error == 0 && a < pool->arena_count; a++) {
     error = part > oap_stripe_of(pool, &pool->arenas[a]) ? -EFBIG : 0;
   }

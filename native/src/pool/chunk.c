@@ -82,8 +82,9 @@ static int lock_and_reserve(oap_shard *shard, const oap_hashed_key *key, uint64_
   oap_index_prefetch(&shard->index, key);
   oap_order_prefetch(&shard->order, key->hash);
   if (!oap_shard_lock(shard)) {
-    oap_count(&oap_shard_counters(shard)->stuck, 1);
-    return -ENOSPC;
+    bool has_left = atomic_load(&shard->has_left);
+    oap_count(&oap_shard_counters(shard)->stuck, !has_left);
+    return has_left ? -ESHUTDOWN : -ENOSPC;
   }
   int result = -ESHUTDOWN;
   if (!atomic_load(&shard->retired)) {
@@ -193,8 +194,9 @@ int oap_shard_abandon(oap_shard *shard, const oap_chunk *chunk) {
   if (shard->commons != NULL) {
     atomic_fetch_sub(oap_own_pins(&shard->holders, chunk->slot), 1);
   }
-  if (!is_locked) {
-    return 0; /* nobody loads it any more, so the next sweep takes it */
+  if (!is_locked) { /* nobody loads it any more, so a sweep takes it */
+    atomic_store(&shard->has_leftovers, true);
+    return 0;
   }
   atomic_store_explicit(&slot->word, oap_word_freed(word), memory_order_release);
   if (state == OAP_LOADING) {

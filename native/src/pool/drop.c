@@ -55,20 +55,21 @@ void oap_shard_forget(oap_shard *shard) {
   oap_count_visible(shard->counters, -(int)seen.chunks);
 }
 
-uint64_t oap_shard_clear(oap_shard *shard) {
-  uint64_t dropped = 0;
+bool oap_shard_clear(oap_shard *shard, uint64_t *dropped) {
   bool is_locked = oap_shard_lock(shard);
   for (uint32_t i = 1; is_locked && i <= shard->slot_top; i++) {
     enum oap_state state =
         oap_word_state(atomic_load_explicit(&shard->slots[i].word, memory_order_relaxed));
     if (state == OAP_PUBLISHED || state == OAP_LOADING) {
       oap_room_drop(shard, i);
-      dropped++;
+      if (dropped != NULL) {
+        ++*dropped;
+      }
     }
     is_locked = oap_shard_yield(shard, i);
   }
   if (is_locked) {
     oap_shard_unlock(shard);
   }
-  return dropped;
+  return is_locked;
 }

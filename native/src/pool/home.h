@@ -65,6 +65,7 @@ typedef struct oap_home {
   bool is_shared;
   bool is_joined; /* shared: others were in it when it was opened */
   uint32_t self;  /* shared: which member this process is */
+  bool is_swept;  /* shared: nothing is left of who had that number before */
   bool
       is_at_door; /* shared: no other process opens a pool, because of the lock of this directory */
   int door;

@@ -76,7 +76,9 @@ int oap_home_enter(oap_home *home) {
 
 void oap_home_leave(oap_home *home) {
   if (home->is_shared && home->self < OAP_MOST_MEMBERS) {
-    atomic_store(&home->header->is_member[home->self], 0);
+    if (home->is_swept) { /* else others do it */
+      atomic_store(&home->header->is_member[home->self], 0);
+    }
     oap_home_unlock_member(home->meta, home->self);
   }
 }

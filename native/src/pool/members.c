@@ -26,6 +26,10 @@ static void *look(void *argument) {
         oap_home_has_swept(&pool->home, m, sweep(pool, m));
       }
     }
+    for (uint32_t i = 0; i < pool->shard_count; i++) {
+      oap_shard_sweep_leftovers(&pool->shards[i]);
+      oap_shard_tell_pins(&pool->shards[i]);
+    }
     oap_periodic_pause(thread, LOOK_EVERY_MS);
   }
   pthread_mutex_unlock(&thread->lock);
@@ -40,8 +44,8 @@ int oap_members_begin(oap_pool *pool) {
     OAP_UNPOISON(pool->arenas[i].data, pool->arenas[i].bytes);
   }
   /* Whoever had this number before may be gone without having been swept. */
-  int error =
-      sweep(pool, pool->home.self) ? oap_periodic_start(&pool->members, look, pool) : -EBUSY;
+  pool->home.is_swept = sweep(pool, pool->home.self);
+  int error = pool->home.is_swept ? oap_periodic_start(&pool->members, look, pool) : -EBUSY;
   if (error == 0) {
     oap_home_let_in(&pool->home);
   }

@@ -289,7 +289,7 @@ static int retire(oap_pool *pool) {
     if (pool->home.header != NULL) { /* else another pool would find it empty */
       oap_shard_leave_file(&pool->shards[i]);
     }
-    oap_shard_clear(&pool->shards[i]);
+    oap_shard_clear(&pool->shards[i], NULL);
   }
   /*
    * What was pinned or reserved since the first look decides, and this look misses none of it. A
@@ -305,9 +305,12 @@ static int retire(oap_pool *pool) {
     }
     return -EBUSY;
   }
+  oap_members_stop(pool);
+  for (uint32_t i = 0; is_shared && i < pool->shard_count; i++) {
+    oap_shard_leave(&pool->shards[i]);
+  }
   pool->retired = true;
   oap_writeback_stop(pool);
-  oap_members_stop(pool);
   int error = 0;
   for (uint32_t i = 0; i < pool->arena_count; i++) {
     int kept = oap_arena_empty(&pool->arenas[i]);

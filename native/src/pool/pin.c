@@ -99,6 +99,7 @@ static bool verify(oap_shard *shard, uint32_t number, uint64_t before, bool is_f
  * Where the lock cannot be had, the next sweep does. */
 static void free_dropped(oap_shard *shard, uint32_t number) {
   if (!oap_shard_lock(shard)) {
+    atomic_store(&shard->has_leftovers, true);
     return;
   }
   oap_slot *slot = &shard->slots[number];
@@ -115,8 +116,13 @@ static void free_dropped(oap_shard *shard, uint32_t number) {
 static bool unpin_among_others(oap_shard *shard, uint32_t number) {
   uint32_t before = atomic_fetch_sub(oap_own_pins(&shard->holders, number), 1);
   /* Whoever drops it looks at the pins after that, so either of the two sees the other. */
-  if (oap_word_state(atomic_load(&shard->slots[number].word)) == OAP_DROPPED) {
+  uint64_t word = atomic_load(&shard->slots[number].word);
+  enum oap_state state = oap_word_state(word);
+  if (state == OAP_DROPPED) {
     free_dropped(shard, number);
+  } else if ((state == OAP_LOADING || state == OAP_DOOMED) &&
+             oap_is_unpinned(&shard->holders, number, word)) {
+    atomic_store(&shard->has_leftovers, true); /* of a loader that is gone */
   }
   return before == 1;
 }

@@ -129,7 +129,7 @@ uint64_t oap_pool_drop_file(oap_pool *pool, uint64_t file_high, uint64_t file_lo
 uint64_t oap_pool_clear(oap_pool *pool) {
   uint64_t dropped = 0;
   for (uint32_t i = 0; i < shards_in_use(pool); i++) {
-    dropped += oap_shard_clear(&pool->shards[i]);
+    oap_shard_clear(&pool->shards[i], &dropped);
   }
   return dropped;
 }

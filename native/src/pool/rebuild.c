@@ -94,7 +94,7 @@ static bool is_believed(const oap_shard *shard, const oap_slot *slot) {
  * either checksum. One that is not published is somebody's, or nobody's any more. */
 static bool is_in_order(const oap_shard *shard, uint32_t number) {
   const oap_slot *slot = &shard->slots[number];
-  uint64_t word = word_of(slot);
+  uint64_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
   uint64_t sum = atomic_load_explicit(&slot->checksum, memory_order_acquire);
   bool is_right = oap_slot_checksum(slot) == sum || (oap_word_state(word) != OAP_PUBLISHED &&
                                                      oap_slot_checksum_unfilled(slot) == sum);

@@ -4,12 +4,14 @@
 #include "table.h"
 
 bool oap_shard_set_retired(oap_shard *shard, bool retired) {
-  if (!oap_shard_lock(shard)) {
-    return false;
+  bool is_locked = retired && oap_shard_lock(shard);
+  if (is_locked || !retired) {
+    atomic_store(&shard->retired, retired);
   }
-  atomic_store(&shard->retired, retired);
-  oap_shard_unlock(shard);
-  return true;
+  if (is_locked) {
+    oap_shard_unlock(shard);
+  }
+  return is_locked || !retired;
 }
 
 /* Whether this process has pins, or loads anything. */

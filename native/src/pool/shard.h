@@ -62,6 +62,8 @@ typedef struct oap_shard {
   uint64_t table_bytes;
   bool (*rebuild)(struct oap_shard *shard, uint32_t dead); /* shared: see the options */
   unsigned hash_shift;
+  atomic_bool has_left;         /* shared: this process does not touch the file any more */
+  atomic_bool has_leftovers;    /* shared: something waits for a sweep */
   _Atomic uint64_t stuck_until; /* shared: milliseconds; until then nobody waits for the lock */
   oap_kept kept;
   oap_stats counted; /* what is counted under the lock */
@@ -131,7 +133,7 @@ void oap_shard_close(oap_shard *shard);
 /* How many slots a shard of that capacity uses. */
 uint32_t oap_shard_slots_for(uint64_t capacity);
 
-/* False, and nothing happens: the lock is not to be had. */
+/* False, and nothing happens: the lock is not to be had, which setting needs. */
 bool oap_shard_set_retired(oap_shard *shard, bool retired);
 
 /* Takes the lock. False only where processes share the shard: one of them has it and does not let
@@ -142,6 +144,13 @@ void oap_shard_unlock(oap_shard *shard);
 
 /* Under the lock: writes what has changed into the commons, for the next process. */
 void oap_shard_write_back(oap_shard *shard);
+
+/* Has this process, which has no pins and loads nothing, touch the file of a shared shard no more:
+ * the lock is not to be had, and pins are counted in memory of its own. */
+void oap_shard_leave(oap_shard *shard);
+
+/* Tells the others how much this process has pinned. */
+void oap_shard_tell_pins(oap_shard *shard);
 
 /* Makes the lock of commons that nobody uses yet. 0 or -errno. */
 int oap_shard_make_lock(oap_commons *commons);

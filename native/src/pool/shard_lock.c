@@ -41,8 +41,7 @@ void oap_shard_write_back(oap_shard *shard) {
   commons->hand = shard->hand;
   oap_space_copy(&commons->space, &shard->space);
   oap_order_copy(&commons->order, &shard->order);
-  atomic_store_explicit(&commons->pinned[shard->holders.self], oap_counters_sum(shard->counters),
-                        memory_order_relaxed);
+  oap_shard_tell_pins(shard);
 }
 
 /* The clock of the deadline may be set meanwhile: then the wait is longer or shorter by so much. */
@@ -67,6 +66,9 @@ static bool is_whole(oap_shard *shard) {
 
 static bool lock_with_others(oap_shard *shard) {
   pthread_mutex_t *lock = &shard->commons->lock;
+  if (atomic_load(&shard->has_left)) {
+    return false;
+  }
   int error = pthread_mutex_trylock(lock);
   if (error == EBUSY && atomic_load(&shard->stuck_until) <= oap_milliseconds()) {
     error = wait_for_lock(shard);
@@ -75,6 +77,11 @@ static bool lock_with_others(oap_shard *shard) {
     error = pthread_mutex_consistent(lock);
   }
   if (error != 0) {
+    return false;
+  }
+  atomic_store(&shard->stuck_until, 0);
+  if (atomic_load(&shard->has_left)) { /* meanwhile */
+    pthread_mutex_unlock(lock);
     return false;
   }
   take_in(shard);

@@ -115,7 +115,6 @@ void oap_place_tables(oap_shard *shard, char *table, const oap_table_plan *t,
       .ring = (_Atomic uint32_t *)(table + t->ring_at),
   };
   oap_space_init(&shard->space, (oap_extent *)(table + t->extents_at), (uint32_t)t->extents);
-  memcpy(table + t->stripes_at, options->stripes, options->stripe_count * sizeof(oap_range));
   shard->number = options->number;
   shard->hash_shift = options->hash_shift;
   shard->stripe_count = options->stripe_count;

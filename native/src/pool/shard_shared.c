@@ -5,6 +5,7 @@
 #include "table.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -58,7 +59,7 @@ static int make_first_room(oap_shard *shard, const oap_table_plan *t) {
 }
 
 /* Of what an earlier process has left, only slots and sketch are worth anything. */
-static int begin(oap_shard *shard, const oap_table_plan *t) {
+static int begin(oap_shard *shard, const oap_shard_options *options, const oap_table_plan *t) {
   char *table = shard->table;
   uint64_t ready = oap_most(atomic_load(shard->kept.ready), OAP_SLOTS_ADDED);
   ready = oap_least(ready, shard->slot_room);
@@ -68,6 +69,7 @@ static int begin(oap_shard *shard, const oap_table_plan *t) {
   }
   memset(table + t->heads_at, 0, t->words_at - t->heads_at);
   memset(shard->commons, 0, sizeof(*shard->commons));
+  memcpy((void *)shard->stripes, options->stripes, options->stripe_count * sizeof(oap_range));
   oap_add_regions(shard);
   error = oap_shard_make_room(shard, 0, ready);
   if (error != 0) {
@@ -80,6 +82,28 @@ static int begin(oap_shard *shard, const oap_table_plan *t) {
   shard->commons->region_count = shard->region_count;
   oap_shard_write_back(shard);
   return oap_shard_make_lock(shard->commons);
+}
+
+void oap_shard_tell_pins(oap_shard *shard) {
+  atomic_store_explicit(&shard->commons->pinned[shard->holders.self],
+                        oap_counters_sum(shard->counters), memory_order_relaxed);
+}
+
+void oap_shard_leave(oap_shard *shard) {
+  while (atomic_exchange(&shard->kept.is_growing, true)) {
+    sched_yield(); /* until the thread that asks the system for more has its answer */
+  }
+  bool is_locked =
+      oap_shard_lock(shard); /* else another process has it, and no thread of this one */
+  atomic_store(&shard->commons->pinned[shard->holders.self], 0);
+  atomic_store(&shard->has_left, true);
+  if (is_locked) {
+    oap_shard_unlock(shard);
+  }
+  /* A pin that is about to be refused is counted first; by now the number may be another's. */
+  uint64_t bytes = shard->holders.stride * sizeof(uint32_t);
+  mmap((void *)oap_own_pins(&shard->holders, 0), bytes, PROT_READ | PROT_WRITE,
+       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 int oap_shard_open_shared(oap_shard *shard, const oap_shard_options *options) {
@@ -105,8 +129,9 @@ int oap_shard_open_shared(oap_shard *shard, const oap_shard_options *options) {
   };
   shard->rebuild = options->rebuild;
   oap_place_tables(shard, table, &tables, options);
+  shard->part = options->part; /* whoever gets the lock first may have to rebuild */
   if (options->is_first) {
-    return begin(shard, &tables);
+    return begin(shard, options, &tables);
   }
   shard->region_count = shard->commons->region_count;
   return 0;

@@ -144,6 +144,7 @@ int oap_shard_open(oap_shard *shard, const oap_shard_options *options) {
     return -errno;
   }
   oap_place_tables(shard, table, &tables, options);
+  memcpy((void *)shard->stripes, options->stripes, options->stripe_count * sizeof(oap_range));
   use_huge_tables(table, &tables);
   oap_add_regions(shard);
   shard->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;

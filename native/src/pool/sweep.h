@@ -11,4 +11,9 @@
  * try is needed. */
 bool oap_shard_sweep(oap_shard *shard, uint32_t member);
 
+/* Frees what this process could not for want of the lock, if there is anything; called now and
+ * then.
+ */
+void oap_shard_sweep_leftovers(oap_shard *shard);
+
 #endif

@@ -12,6 +12,15 @@ static uint64_t lost_writes(const oap_pool *pool) {
   return lost;
 }
 
+/* Whether all that was there has been dropped: a lock may not have been to be had. */
+static bool clear_all(oap_pool *pool) {
+  bool is_done = true;
+  for (uint32_t i = 0; i < pool->shard_count; i++) {
+    is_done = oap_shard_clear(&pool->shards[i], NULL) && is_done;
+  }
+  return is_done;
+}
+
 static void forget_all(oap_pool *pool) {
   for (uint32_t i = 0; i < pool->shard_count; i++) {
     oap_shard_forget(&pool->shards[i]);
@@ -23,6 +32,7 @@ static void forget_all(oap_pool *pool) {
 static void *watch(void *argument) {
   oap_pool *pool = argument;
   oap_writeback *watched = &pool->writeback;
+  bool is_unclear = false;
   pthread_mutex_lock(&watched->thread.lock); /* held while the files are asked */
   while (!watched->thread.is_ending) {
     uint64_t lost = lost_writes(pool);
@@ -31,10 +41,8 @@ static void *watch(void *argument) {
     if (has_lost_slots) {
       atomic_store(&watched->has_lost_slots, true);
       forget_all(pool);
-    } else if (lost > 0 && !atomic_load(&watched->has_lost_slots)) {
-      for (uint32_t i = 0; i < pool->shard_count; i++) {
-        oap_shard_clear(&pool->shards[i]);
-      }
+    } else if ((lost > 0 || is_unclear) && !atomic_load(&watched->has_lost_slots)) {
+      is_unclear = !clear_all(pool);
     }
     oap_periodic_pause(&watched->thread, watched->every_ms);
   }
