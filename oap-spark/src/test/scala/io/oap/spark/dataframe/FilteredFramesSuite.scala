@@ -65,7 +65,7 @@ class FilteredFramesSuite extends FramesInPool {
 
   test("batchesOfSparksSerializer_besideRandomNumbers_arePassedOver") {
     val some = "rand(7) < 0.5 AND id BETWEEN 30000 AND 30100"
-    for ((columns, areOurs) <- Seq("id, make_interval(0, 0, 0, 1) a" -> "true", "id" -> "false"))
+    for ((columns, areOurs) <- Seq("id, make_interval(1) a" -> "true", "id" -> "false"))
       withConf(
         "spark.oap.cache.dataframes" -> areOurs,
         "spark.sql.inMemoryColumnarStorage.batchSize" -> "10000") {
