@@ -38,8 +38,7 @@ static void *operate(void *seed) {
 }
 
 static void run_child(uint64_t seed) {
-  oap_options options = work_options(CAPACITY);
-  CHECK(oap_pool_open(&options, &pool) == 0);
+  pool = work_open(CAPACITY);
   atomic_fetch_add(&m->opened, 1);
   uint64_t seeds[THREADS];
   for (uint64_t t = 0; t < THREADS; t++) {
@@ -53,9 +52,7 @@ static void run_child(uint64_t seed) {
 }
 
 static pid_t start(uint64_t seed) {
-  fflush(NULL);
-  pid_t child = fork();
-  CHECK(child >= 0);
+  pid_t child = work_fork();
   if (child == 0) {
     run_child(seed);
   }
@@ -86,9 +83,7 @@ int main(int argc, char **argv) {
   while (atomic_load(&m->opened) < PROCESSES) {
     usleep(100);
   }
-  work mine = {.most_bytes = MOST_BYTES, .random = check_seed};
-  oap_options options = work_options(CAPACITY);
-  CHECK(oap_pool_open(&options, &mine.pool) == 0);
+  work mine = {.pool = work_open(CAPACITY), .most_bytes = MOST_BYTES, .random = check_seed};
   for (uint64_t i = 0; i < kills; i++) {
     uint64_t end = random_below(&random, 2000 * KILL_EVERY_MS);
     for (uint64_t waited = 0; waited < end; waited += 100) {

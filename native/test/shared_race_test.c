@@ -1,8 +1,8 @@
 /* What happens between two steps of a process that shares a pool: another one pins what is about to
  * leave, drops what is about to be pinned, or dies while it changes the shard. */
-#include "home.h"
 #include "pool/holders.h"
 #include "pool/index.h"
+#include "shared_work.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -73,11 +73,9 @@ void __wrap_oap_index_remove(oap_index *index, uint32_t number) {
 /* ---- Tests ---- */
 
 static void open_both(void) {
-  oap_options options = home_options(CAPACITY);
-  options.shared = true;
   home_clear();
-  CHECK(oap_pool_open(&options, &first) == 0);
-  CHECK(oap_pool_open(&options, &second) == 0);
+  first = work_open(CAPACITY);
+  second = work_open(CAPACITY);
   CHECK(oap_pool_members(first) == 2);
 }
 
@@ -129,29 +127,19 @@ static void die_now(void) { raise(SIGKILL); }
 
 /* Runs a function in a process of its own; whether it has died in it. */
 static bool dies_in(void (*run)(void)) {
-  fflush(NULL);
-  pid_t child = fork();
-  CHECK(child >= 0);
+  int status;
+  pid_t child = work_fork();
   if (child == 0) {
     run();
     _exit(0);
   }
-  int status;
   CHECK(waitpid(child, &status, 0) == child);
   CHECK(WIFEXITED(status) || WTERMSIG(status) == SIGKILL);
   return WIFSIGNALED(status);
 }
 
-static oap_pool *open_third(void) {
-  oap_pool *pool;
-  oap_options options = home_options(CAPACITY);
-  options.shared = true;
-  CHECK(oap_pool_open(&options, &pool) == 0);
-  return pool;
-}
-
 static void die_while_evicting(void) {
-  oap_pool *pool = open_third();
+  oap_pool *pool = work_open(CAPACITY);
   between = die_now;
   put_some(pool, 100);
 }
@@ -186,7 +174,7 @@ static void gone_when_it_is_to_be_pinned(void) {
 }
 
 static void die_in_a_drop(void) {
-  oap_pool *pool = open_third();
+  oap_pool *pool = work_open(CAPACITY);
   oap_key key = key_of(1);
   dies = true;
   oap_pool_drop(pool, &key);
@@ -203,7 +191,7 @@ static void another_dies_in_a_change(bool is_next_new) {
   CHECK(oap_pool_drop(second, &keys[2]) == 0);
   CHECK(oap_pool_reserve(second, &keys[3], BYTES, &loading) == 0);
   CHECK(dies_in(die_in_a_drop));
-  oap_pool *next = is_next_new ? open_third() : NULL;
+  oap_pool *next = is_next_new ? work_open(CAPACITY) : NULL;
   for (uint32_t i = 0; i < 20; i++) {
     oap_key key = key_of(300 + i);
     int result = chunk_put(first, &key, BYTES);

@@ -13,15 +13,8 @@
 #define MOST_STEPS 20000
 #define MOST_BYTES 1000
 
-static oap_pool *open_pool(void) {
-  oap_options options = work_options(OAP_LEAST_CAPACITY);
-  oap_pool *pool;
-  CHECK(oap_pool_open(&options, &pool) == 0);
-  return pool;
-}
-
 static void operate(uint64_t seed) {
-  work w = {.pool = open_pool(), .most_bytes = MOST_BYTES, .random = seed};
+  work w = {.pool = work_open(OAP_LEAST_CAPACITY), .most_bytes = MOST_BYTES, .random = seed};
   for (uint64_t i = random_below(&w.random, 20); i > 0; i--) {
     work_once(&w);
   }
@@ -36,9 +29,7 @@ static void operate(uint64_t seed) {
 
 /* Lets a process take so many instructions, and kills it. False: that is forbidden. */
 static bool step_and_kill(uint64_t seed, uint64_t steps) {
-  fflush(NULL);
-  pid_t child = fork();
-  CHECK(child >= 0);
+  pid_t child = work_fork();
   if (child == 0) {
     operate(seed);
   }
@@ -69,7 +60,8 @@ int main(int argc, char **argv) {
   home_clear();
   uint64_t random = check_seed;
   uint64_t runs = check_runs(40);
-  work mine = {.pool = open_pool(), .most_bytes = MOST_BYTES, .random = check_seed + 1};
+  work mine = {
+      .pool = work_open(OAP_LEAST_CAPACITY), .most_bytes = MOST_BYTES, .random = check_seed + 1};
   for (uint64_t i = 0; i < runs; i++) {
     for (int k = 0; k < 10; k++) {
       work_once(&mine);
@@ -82,7 +74,8 @@ int main(int argc, char **argv) {
     for (int k = 0; k < 20; k++) {
       work_once(&mine);
     }
-    oap_pool *next = open_pool(); /* has the dead one's number, and takes its things away */
+    oap_pool *next =
+        work_open(OAP_LEAST_CAPACITY); /* has the dead one's number, and takes its things away */
     CHECK(oap_pool_origin(next)->is_joined && oap_pool_members(next) == 2);
     CHECK_VALID(mine.pool);
     pool_close(next);

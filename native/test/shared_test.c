@@ -15,18 +15,10 @@
 /* What parent and child tell each other. */
 static volatile int *said;
 
-static oap_options shared_options(uint64_t capacity) {
-  oap_options options = home_options(capacity);
-  options.shared = true;
-  return options;
-}
-
 static oap_key key_of(uint32_t k) { return key_numbered(k, 1, k); }
 
 static oap_pool *open_shared(uint64_t capacity) {
-  oap_options options = shared_options(capacity);
-  oap_pool *pool;
-  CHECK(oap_pool_open(&options, &pool) == 0);
+  oap_pool *pool = work_open(capacity);
   CHECK_VALID(pool);
   return pool;
 }
@@ -39,9 +31,7 @@ static void wait_until_said(int what) {
 
 static pid_t start(void (*run)(void)) {
   *said = 0;
-  fflush(NULL);
-  pid_t child = fork();
-  CHECK(child >= 0);
+  pid_t child = work_fork();
   if (child == 0) {
     run();
     _exit(0);
@@ -231,7 +221,7 @@ static void join_and_wait(void) {
 
 static void has_a_bound(void) {
   home_clear();
-  oap_options options = shared_options(CAPACITY);
+  oap_options options = work_options(CAPACITY);
   oap_pool *pool = open_shared(CAPACITY);
   pid_t children[OAP_MOST_MEMBERS - 1];
   for (int i = 0; i < OAP_MOST_MEMBERS - 1; i++) {
@@ -263,10 +253,10 @@ static void others_do_not_join(void) {
   pool_close(pool);
   CHECK(home_open(&alone, &private)); /* its own, not one that was shared */
   pool_close(private);
-  oap_options wrong = shared_options(CAPACITY);
+  oap_options wrong = work_options(CAPACITY);
   wrong.policy = "lru";
   CHECK(oap_pool_open(&wrong, &pool) == -EINVAL);
-  wrong = shared_options(CAPACITY);
+  wrong = work_options(CAPACITY);
   wrong.reopen = false;
   CHECK(oap_pool_open(&wrong, &pool) == -EINVAL);
 }

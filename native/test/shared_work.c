@@ -2,11 +2,31 @@
 #include "shared_work.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 oap_options work_options(uint64_t capacity) {
   oap_options options = home_options(capacity);
   options.shared = true;
   return options;
+}
+
+oap_pool *work_open(uint64_t capacity) {
+  oap_options options = work_options(capacity);
+  oap_pool *pool;
+  CHECK(oap_pool_open(&options, &pool) == 0);
+  return pool;
+}
+
+pid_t work_fork(void) {
+  fflush(NULL);
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    CHECK(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
+  }
+  return child;
 }
 
 static oap_key key_of(uint64_t k) { return key_numbered(k / 8, (uint32_t)(k % 3), (uint32_t)k); }

@@ -4,6 +4,8 @@
 
 #include "home.h"
 
+#include <sys/types.h>
+
 #define WORK_KEYS 64
 #define WORK_HELD 4
 
@@ -19,6 +21,12 @@ typedef struct work {
 } work;
 
 oap_options work_options(uint64_t capacity);
+
+/* Opens a pool with these. */
+oap_pool *work_open(uint64_t capacity);
+
+/* As fork(2), for a process that must not outlive this one, whatever ends that. */
+pid_t work_fork(void);
 
 /* Does one thing. */
 void work_once(work *w);

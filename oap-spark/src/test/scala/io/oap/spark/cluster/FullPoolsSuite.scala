@@ -1,13 +1,12 @@
 package io.oap.spark.cluster
 
-import org.apache.spark.sql.functions.sum
 import org.scalatest.concurrent.Eventually.{eventually, interval, timeout}
 import org.scalatest.time.SpanSugar._
 
-import io.oap.spark.{CacheControl, ChunkInPool, ExecutorsSuite, HeldByExecutor}
+import io.oap.spark.{CacheControl, ExecutorsSuite}
 
 /** An executor that leaves while all pools are full, mostly of what nobody asks for again. */
-class FullPoolsSuite extends ExecutorsSuite(FullPoolsSuite.Executors) {
+class FullPoolsSuite extends ExecutorsSuite(FullPoolsSuite.Executors) with HotAndCold {
   import FullPoolsSuite.Executors
 
   private val Files = 24
@@ -24,16 +23,9 @@ class FullPoolsSuite extends ExecutorsSuite(FullPoolsSuite.Executors) {
   override protected def beforeAll(): Unit = {
     super.beforeAll()
     // A part of the pools that one may lack, and more than there is in all of them.
-    write("hot", rows = 2500)
-    write("cold", rows = 40000)
+    write("hot", Files, rowsOfEach = 2500)
+    write("cold", Files, rowsOfEach = 40000)
   }
-
-  private def write(name: String, rows: Int): Unit =
-    spark.range(0, Files.toLong * rows, 1, Files)
-      .selectExpr("CAST(rand(1) * 1e12 AS BIGINT) AS x", "CAST(rand(2) * 1e12 AS BIGINT) AS y")
-      .write.parquet(path(name))
-
-  private def query(name: String) = spark.read.parquet(path(name)).agg(sum("x"), sum("y"))
 
   test("what is asked for often takes the place of what is not in the pools that are left") {
     val expected = alone(rows(query("hot")))
@@ -41,11 +33,7 @@ class FullPoolsSuite extends ExecutorsSuite(FullPoolsSuite.Executors) {
       for (_ <- 1 to 4) query("hot").collect()
       assert(CacheControl.held(spark).values.count(hot(_).nonEmpty) === Executors)
     }
-    eventually(timeout(1.minute)) {
-      query("cold").collect()
-      assert(CacheControl.held(spark).values.forall(one =>
-        one.chunks.values.sum > one.capacityBytes / 10 * 8))
-    }
+    fillPools(tenths = 8)
     query("hot").collect()
     val before = CacheControl.held(spark)
     val leaving = before.keys.maxBy(id => hot(before(id)).size)
@@ -58,9 +46,6 @@ class FullPoolsSuite extends ExecutorsSuite(FullPoolsSuite.Executors) {
     assert(Cluster.of(spark.sparkContext).directory.isLive(leaving), "all this while it is there")
     assert(rows(query("hot")) === expected)
   }
-
-  private def hot(executor: HeldByExecutor): Set[ChunkInPool] =
-    executor.chunks.keySet.filter(_.path.contains("/hot/"))
 }
 
 private object FullPoolsSuite {

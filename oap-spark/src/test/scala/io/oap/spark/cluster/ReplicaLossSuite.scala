@@ -1,13 +1,12 @@
 package io.oap.spark.cluster
 
-import org.apache.spark.sql.functions.sum
 import org.scalatest.concurrent.Eventually.{eventually, interval, timeout}
 import org.scalatest.time.SpanSugar._
 
-import io.oap.spark.{CacheControl, ChunkInPool, ExecutorsSuite, HeldByExecutor}
+import io.oap.spark.{CacheControl, ChunkInPool, ExecutorsSuite}
 
 /** An executor that dies without notice, while all pools are full and what is hot is held twice. */
-class ReplicaLossSuite extends ExecutorsSuite(ReplicaLossSuite.Executors) {
+class ReplicaLossSuite extends ExecutorsSuite(ReplicaLossSuite.Executors) with HotAndCold {
   import ReplicaLossSuite.Executors
 
   private val Files = 24
@@ -23,19 +22,9 @@ class ReplicaLossSuite extends ExecutorsSuite(ReplicaLossSuite.Executors) {
   override protected def beforeAll(): Unit = {
     super.beforeAll()
     // A sixth of the pools, and more than there is in all of them.
-    write("hot", Files)
-    write("cold", 8 * Files)
+    write("hot", Files, rowsOfEach = 2500)
+    write("cold", 8 * Files, rowsOfEach = 2500)
   }
-
-  private def write(name: String, files: Int): Unit =
-    spark.range(0, 2500L * files, 1, files)
-      .selectExpr("CAST(rand(1) * 1e12 AS BIGINT) AS x", "CAST(rand(2) * 1e12 AS BIGINT) AS y")
-      .write.parquet(path(name))
-
-  private def query(name: String) = spark.read.parquet(path(name)).agg(sum("x"), sum("y"))
-
-  private def hot(executor: HeldByExecutor): Set[ChunkInPool] =
-    executor.chunks.keySet.filter(_.path.contains("/hot/"))
 
   /** What is hot, each chunk with the executors that hold it. */
   private def holders(): Map[ChunkInPool, Set[String]] =
@@ -58,11 +47,7 @@ class ReplicaLossSuite extends ExecutorsSuite(ReplicaLossSuite.Executors) {
     eventually(timeout(1.minute))(assert(cluster.directory.executorIds.size === Executors))
     for (_ <- 1 to 5) query("hot").collect()
     eventually(timeout(1.minute), interval(1.second))(assertAllTwice())
-    eventually(timeout(1.minute)) {
-      query("cold").collect()
-      assert(CacheControl.held(spark).values.forall(one =>
-        one.chunks.values.sum > one.capacityBytes / 10 * 9))
-    }
+    fillPools(tenths = 9)
     // Plans would have nearly full pools give up what others hold, and each executor read it all.
     val before = misses()
     for (_ <- 1 to 3) assert(rows(query("hot")) === expected)
