@@ -110,10 +110,9 @@ typedef struct oap_options {
                   oap-<user id> of each path, and outlives its process, however that ends. It takes
                   over what another one has left there that was opened with the same capacity,
                   shards, policy and number of paths, by the same library */
-  bool
-      shared; /* reopen, and the default policy: processes that open it so at the same time have one
-                 pool together. What one of them has cached, all have; what one has pinned stays for
-                 all; one that is killed leaves nothing behind but its chunks. Cannot be resized */
+  bool shared; /* reopen, default policy: processes that open it so at the same time have one pool
+                  together. What one has cached, all have; what one has pinned stays for all; one
+                  that is killed leaves nothing but its chunks. Cannot be resized */
   uint32_t keep_seconds; /* reopen: pools there that nobody has used for so long are removed */
   const char *policy;    /* "s3fifo", "generations" or "lru"; NULL: the first */
   uint32_t shards;       /* independent parts, a power of two; 0: chosen by capacity */

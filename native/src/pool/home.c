@@ -85,7 +85,7 @@ typedef struct {
 
 /* Takes a home over whose .meta file is locked, or joins those who have it; false: it cannot be,
  * and why is noted. */
-static bool take_over(const search *s, int meta, const char *name) {
+static bool take_over(search *s, int meta, const char *name) {
   oap_home *home = s->home;
   const char *fault = oap_home_judge(meta, s->shape);
   if (fault == NULL && !home->is_joined) {
@@ -104,6 +104,7 @@ static bool take_over(const search *s, int meta, const char *name) {
     home->full = is_sure || home->is_joined ? atomic_load(&home->header->part) : 0;
     if (open_data(home, s->all, name, s->shape)) {
       memcpy(home->header->boot, boot, sizeof(boot));
+      memcpy(s->name, name, OAP_HOME_NAME);
       return true;
     }
     close_data(home);
@@ -115,13 +116,13 @@ static bool take_over(const search *s, int meta, const char *name) {
 }
 
 /* Joins those who have the home of an open .meta file, if it is one to share. */
-static bool join(const search *s, int meta, const char *name) {
+static bool join(search *s, int meta, const char *name) {
   oap_home *home = s->home;
   bool is_wanted = home != NULL && home->is_shared && home->header == NULL;
   if (!is_wanted || oap_home_judge(meta, s->shape) != NULL || oap_home_share(meta) != 0) {
     return false;
   }
-  home->is_joined = oap_home_has_name(meta);
+  home->is_joined = oap_home_has_name(meta); /* which take_over asks */
   home->is_joined = home->is_joined && take_over(s, meta, name);
   return home->is_joined;
 }
@@ -131,11 +132,7 @@ static bool join(const search *s, int meta, const char *name) {
  * process would believe that the home is in use. */
 static bool look_at(search *s, int meta, const char *name, bool is_in_first) {
   if (oap_home_is_in_use(meta)) {
-    bool is_joined = is_in_first && join(s, meta, name);
-    if (is_joined) {
-      memcpy(s->name, name, OAP_HOME_NAME);
-    }
-    return is_joined;
+    return is_in_first && join(s, meta, name);
   }
   bool is_wanted = is_in_first && s->home != NULL && s->home->header == NULL;
   const char *fault = is_wanted ? oap_home_judge(meta, s->shape) : NULL;
@@ -148,7 +145,6 @@ static bool look_at(search *s, int meta, const char *name, bool is_in_first) {
     return false;
   }
   if (fits && take_over(s, meta, name)) {
-    memcpy(s->name, name, OAP_HOME_NAME);
     return true;
   }
   if (is_expired) {

@@ -63,11 +63,10 @@ typedef struct oap_home {
   int data[OAP_MAX_PATHS]; /* until the arenas take them over; then -1 */
   bool is_new;
   bool is_shared;
-  bool is_joined; /* shared: others were in it when it was opened */
-  uint32_t self;  /* shared: which member this process is */
-  bool is_swept;  /* shared: nothing is left of who had that number before */
-  bool
-      is_at_door; /* shared: no other process opens a pool, because of the lock of this directory */
+  bool is_joined;  /* shared: others were in it when it was opened */
+  uint32_t self;   /* shared: which member this process is */
+  bool is_swept;   /* shared: nothing is left of who had that number before */
+  bool is_at_door; /* shared: no other process comes in, because of the lock of this directory */
   int door;
   uint64_t full; /* bytes of each stripe that surely have room in the files */
   oap_origin origin;

@@ -63,8 +63,7 @@ object NodePages {
       .complete(spark, Queries.tables(Names), partitioned = false, Progress.ofTerminal())
 
   private def run(spark: SparkSession, data: String, bind: String, work: String): Unit = {
-    val texts = Queries.tables(Seq("q52"))
-      .map(_.name).sorted.mkString(" word ")
+    val texts = Queries.tables(Names).map(_.name).sorted.mkString(" word ")
     spark.range(Lines).selectExpr(s"concat_ws(' ', '$texts', id % 1000, id) AS line")
       .write.mode("overwrite").parquet(s"$work/lines")
     spark.read.parquet(s"$work/lines").createOrReplaceTempView("lines")
