@@ -320,9 +320,12 @@ typedef struct oap_held {
   uint64_t asks; /* how often it was asked for lately, about; up to 18 */
 } oap_held;
 
+#define OAP_NO_VERSION UINT64_MAX
+
 /* Lists the published chunks: writes up to room of them and returns how many there are. What was
  * published all the while is in the list; *version is the content version before the walk, so that
- * whoever finds the same one later need not ask again. */
+ * whoever finds the same one later need not ask again. Chunks of a shared pool are left out while
+ * another process keeps them locked; *version is OAP_NO_VERSION then, which no pool ever has. */
 uint64_t oap_pool_snapshot(oap_pool *pool, oap_held *out, uint64_t room, uint64_t *version);
 
 typedef struct oap_leaving {

@@ -5,6 +5,7 @@
 #include "shared_work.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,7 +42,7 @@ bool __wrap_oap_is_unpinned(const oap_holders *holders, uint32_t slot, uint64_t 
   return is_unpinned;
 }
 
-static void (*found)(void);
+static _Thread_local void (*found)(void);
 
 uint32_t __real_oap_index_find(const oap_index *index, const oap_hashed_key *key, uint64_t *word);
 uint32_t __wrap_oap_index_find(const oap_index *index, const oap_hashed_key *key, uint64_t *word);
@@ -210,6 +211,61 @@ static void another_dies_in_a_change(bool is_next_new) {
   close_both();
 }
 
+/* ---- What is counted as pinned ---- */
+
+static _Atomic bool has_ended;
+
+static void *pin_again_and_again(void *pool) {
+  while (!has_ended) {
+    oap_chunk chunk;
+    if (oap_pool_pin(pool, &the_key, &chunk) == 0) {
+      CHECK(oap_pool_unpin(pool, &chunk) == 0);
+    }
+  }
+  return NULL;
+}
+
+static void replace(void) {
+  oap_pool_drop(second, &the_key);
+  int result = chunk_put(second, &the_key, 100);
+  CHECK(result == 0 || result == -ENOSPC);
+}
+
+/* A thread finds a chunk, and another one has pinned what lies in its slot by then: none is counted
+ * twice or never. */
+static void pins_are_counted(void) {
+  enum { PINNED = 3 };
+  open_both();
+  oap_chunk pinned[PINNED];
+  for (uint32_t i = 0; i < PINNED; i++) {
+    oap_key key = key_of(10 + i);
+    CHECK(chunk_put(first, &key, BYTES) == 0 && oap_pool_pin(first, &key, &pinned[i]) == 0);
+  }
+  the_key = key_of(1);
+  pthread_t thread;
+  has_ended = false;
+  CHECK(pthread_create(&thread, NULL, pin_again_and_again, first) == 0);
+  for (uint64_t i = check_runs(20000); i > 0; i--) {
+    found = replace;
+    oap_chunk chunk;
+    if (oap_pool_pin(first, &the_key, &chunk) == 0) {
+      CHECK(oap_pool_unpin(first, &chunk) == 0);
+    }
+  }
+  has_ended = true;
+  CHECK(pthread_join(thread, NULL) == 0);
+  pool_close(second);
+  oap_stats stats;
+  oap_pool_stats(first, &stats);
+  CHECK(stats.pinned_chunks == PINNED);
+  CHECK(stats.pinned_bytes >= PINNED * BYTES && stats.pinned_bytes < (PINNED + 1) * BYTES);
+  for (int i = 0; i < PINNED; i++) {
+    CHECK(oap_pool_unpin(first, &pinned[i]) == 0);
+  }
+  CHECK_VALID(first);
+  pool_close(first);
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   int deaths = 0;
@@ -220,6 +276,7 @@ int main(int argc, char **argv) {
     deaths += check_may_fork() && dead_when_it_is_to_leave(looks);
   }
   gone_when_it_is_to_be_pinned();
+  pins_are_counted();
   if (check_may_fork()) {
     CHECK(deaths > 5);
     another_dies_in_a_change(false);

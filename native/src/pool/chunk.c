@@ -10,7 +10,6 @@
 static void fill_in(oap_shard *shard, uint32_t number, uint64_t bytes,
                     const uint32_t extents[OAP_MAX_PIECES], uint32_t pieces) {
   oap_slot *slot = &shard->slots[number];
-  slot->bytes = bytes;
   slot->note = 0;
   slot->content = 0;
   slot->place = shard->space.extents[extents[0]].position + pieces;
@@ -55,8 +54,10 @@ static int reserve(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes, 
   oap_slot *slot = &shard->slots[number];
   word = oap_word_reserved(atomic_load_explicit(&slot->word, memory_order_relaxed));
   oap_index_prepare(&shard->index, number);
+  slot->bytes = bytes;
+  bool is_first = true;
   if (shard->commons != NULL) { /* before the word says that it is being loaded */
-    atomic_fetch_add(oap_own_pins(&shard->holders, number), 1);
+    is_first = atomic_fetch_add(oap_own_pins(&shard->holders, number), 1) == 0;
   }
   atomic_store_explicit(&slot->word, word, memory_order_release);
   fill_in(shard, number, bytes, extents, pieces);
@@ -68,7 +69,9 @@ static int reserve(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes, 
   } else {
     oap_order_insert_like(&shard->order, number, other);
   }
-  oap_pin_count(shard, bytes);
+  if (is_first) {
+    oap_pin_count(shard, bytes);
+  }
   oap_pin_describe(shard, number, word, out);
   return 0;
 }
@@ -190,9 +193,9 @@ int oap_shard_abandon(oap_shard *shard, const oap_chunk *chunk) {
     }
     return -EINVAL;
   }
-  oap_pin_uncount(shard, chunk->bytes);
-  if (shard->commons != NULL) {
-    atomic_fetch_sub(oap_own_pins(&shard->holders, chunk->slot), 1);
+  if (shard->commons == NULL ||
+      atomic_fetch_sub(oap_own_pins(&shard->holders, chunk->slot), 1) == 1) {
+    oap_pin_uncount(shard, chunk->bytes);
   }
   if (!is_locked) { /* nobody loads it any more, so a sweep takes it */
     atomic_store(&shard->has_leftovers, true);

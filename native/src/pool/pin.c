@@ -127,6 +127,19 @@ static bool unpin_among_others(oap_shard *shard, uint32_t number) {
   return before == 1;
 }
 
+/* Ends a pin that was taken on a chunk that is not there. A chunk of this process is counted with
+ * the first pin on its slot, and no more with the last, and this may be one of both. */
+static void take_back(oap_shard *shard, uint32_t number, bool is_first) {
+  const oap_slot *slot = &shard->slots[number];
+  uint64_t bytes = is_first ? 0 : slot->bytes; /* what another thread has pinned stays till here */
+  bool is_last = unpin_among_others(shard, number);
+  if (is_first && !is_last) {
+    oap_pin_count(shard, slot->bytes); /* which another thread has pinned meanwhile */
+  } else if (!is_first && is_last) {
+    oap_pin_uncount(shard, bytes);
+  }
+}
+
 /* Whether a slot that this process has just counted a pin on is what it was. Another process that
  * has claimed it decides soon, unless it was killed. */
 static bool is_still_there(const oap_slot *slot, uint64_t *word) {
@@ -161,7 +174,7 @@ static uint32_t pin_among_others(oap_shard *shard, const oap_hashed_key *key, bo
       }
       return number;
     }
-    unpin_among_others(shard, number);
+    take_back(shard, number, *is_first);
     if (is_leaving) {
       return 0;
     }

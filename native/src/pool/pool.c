@@ -155,7 +155,9 @@ uint64_t oap_pool_snapshot(oap_pool *pool, oap_held *out, uint64_t room, uint64_
   *version = oap_pool_content_version(pool);
   uint64_t count = 0;
   for (uint32_t i = 0; i < shards_in_use(pool); i++) {
-    count = oap_shard_list(&pool->shards[i], out, room, count);
+    if (!oap_shard_list(&pool->shards[i], out, room, &count)) {
+      *version = OAP_NO_VERSION;
+    }
   }
   return count;
 }

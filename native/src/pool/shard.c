@@ -42,11 +42,11 @@ bool oap_shard_is_busy(oap_shard *shard) {
   return busy;
 }
 
-uint64_t oap_shard_list(oap_shard *shard, oap_held *out, uint64_t room, uint64_t count) {
+bool oap_shard_list(oap_shard *shard, oap_held *out, uint64_t room, uint64_t *count) {
   bool more = true;
   for (uint32_t i = 1; more;) {
     if (!oap_shard_lock(shard)) {
-      return count;
+      return false;
     }
     for (uint32_t end = i + OAP_SLOTS_AT_ONCE; i < end && i <= shard->slot_top; i++) {
       const oap_slot *slot = &shard->slots[i];
@@ -54,20 +54,20 @@ uint64_t oap_shard_list(oap_shard *shard, oap_held *out, uint64_t room, uint64_t
       if (oap_word_state(word) != OAP_PUBLISHED) {
         continue;
       }
-      if (count < room) {
+      if (*count < room) {
         oap_hashed_key held = oap_slot_key(slot);
-        out[count] = (oap_held){
+        out[*count] = (oap_held){
             .key = oap_plain_key(held.words),
             .bytes = slot->bytes,
             .asks = oap_sketch_count(&shard->order.sketch, held.hash) + oap_uses(slot),
         };
       }
-      count++;
+      (*count)++;
     }
     more = i <= shard->slot_top;
     oap_shard_unlock(shard);
   }
-  return count;
+  return true;
 }
 
 void oap_shard_stats(oap_shard *shard, oap_stats *sum) {

@@ -175,8 +175,9 @@ uint64_t oap_shard_pinned(const oap_shard *shard, uint64_t *bytes);
  * it later. Finds all that lasts through the call; what comes and goes meanwhile may be missed. */
 bool oap_shard_is_busy(oap_shard *shard);
 
-/* Appends the published chunks after the first count ones; returns the new count. */
-uint64_t oap_shard_list(oap_shard *shard, oap_held *out, uint64_t room, uint64_t count);
+/* Appends the published chunks after the first *count ones, and adds to that. False: not all of
+ * them, since the lock was not to be had. */
+bool oap_shard_list(oap_shard *shard, oap_held *out, uint64_t room, uint64_t *count);
 
 /* Adds this shard's figures. */
 void oap_shard_stats(oap_shard *shard, oap_stats *sum);

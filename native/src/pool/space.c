@@ -204,11 +204,12 @@ uint32_t oap_space_allocate(oap_space *space, uint32_t owner, uint64_t units, ui
 uint32_t oap_space_take(oap_space *space, uint32_t *free, uint32_t owner, uint64_t position,
                         uint64_t bytes) {
   uint32_t e = *free;
-  if (space->spare < space->kept + 2) {
-    return 0;
-  }
   uint32_t before = (uint32_t)((position - space->extents[e].position) / OAP_ALIGNMENT);
   uint32_t units = (uint32_t)(bytes / OAP_ALIGNMENT);
+  bool has_rest = before + units < space->extents[e].units;
+  if (space->spare < space->kept + (before > 0) + has_rest) {
+    return 0;
+  }
   bin_remove(space, e);
   if (before > 0) {
     uint32_t rest = cut(space, e, before);
@@ -216,7 +217,7 @@ uint32_t oap_space_take(oap_space *space, uint32_t *free, uint32_t owner, uint64
     e = rest;
   }
   *free = 0;
-  if (space->extents[e].units > units) {
+  if (has_rest) {
     *free = cut(space, e, units);
     bin_insert(space, *free);
   }
