@@ -92,6 +92,10 @@ void work_end(work *w) {
 
 void work_close(work *w) {
   work_end(w);
+  /* What a thread could not free, since another one kept the lock for long, the next sweep does. */
+  for (int i = 0; i < 3000 && oap_pool_validate(w->pool) != NULL; i++) {
+    usleep(1000);
+  }
   CHECK_VALID(w->pool);
   oap_pool_clear(w->pool);
   oap_stats stats;

@@ -54,10 +54,14 @@ static int reserve(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes, 
   oap_slot *slot = &shard->slots[number];
   word = oap_word_reserved(atomic_load_explicit(&slot->word, memory_order_relaxed));
   oap_index_prepare(&shard->index, number);
-  slot->bytes = bytes;
   bool is_first = true;
-  if (shard->commons != NULL) { /* before the word says that it is being loaded */
-    is_first = atomic_fetch_add(oap_own_pins(&shard->holders, number), 1) == 0;
+  if (shard->commons == NULL) {
+    slot->bytes = bytes;
+  } else { /* before the word says that it is being loaded */
+    _Atomic uint32_t *pins = oap_own_pins(&shard->holders, number);
+    atomic_load(pins);   /* whoever had them has read what is written over now */
+    slot->bytes = bytes; /* a pin in vain may count them from here on */
+    is_first = atomic_fetch_add(pins, 1) == 0;
   }
   atomic_store_explicit(&slot->word, word, memory_order_release);
   fill_in(shard, number, bytes, extents, pieces);
