@@ -20,8 +20,12 @@ object Measured {
   private def settings(pool: String): Seq[(String, String)] =
     Seq(MeasuredSystem.PoolSize -> pool, MeasuredSystem.Representation -> "encoded")
 
-  // Memory is taken when it is first used, so that a large pool costs only what it holds.
-  private val RoomForAll = "16g"
+  // Memory is taken when it is first used, so that a large pool costs only what it holds. In files
+  // all of it would be.
+  private val RoomForAll = settings("16g") ++
+    Seq("path" -> "", "tiers" -> "", "shared" -> "false", "reopen" -> "false").map {
+      case (key, value) => s"spark.oap.pool.$key" -> value
+    }
 
   /**
    * Runs each query with Spark alone and through the cache, in pools that take everything.
@@ -29,7 +33,7 @@ object Measured {
    * @return with the capacity that was asked for, or the asked-for share of what the queries need
    */
   def of(options: ClusterOptions, say: String => Unit): Measured =
-    Application.use(options, settings(RoomForAll): _*) { application =>
+    Application.use(options, RoomForAll: _*) { application =>
       val expected = options.queries.map(q => q -> application.expected(q)).toMap
       application.round(0, "auto", expected)
       val needed = application.held().neededBytes
