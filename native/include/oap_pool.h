@@ -7,8 +7,7 @@
  * pins may be evicted to make room; a pinned one never is.
  *
  * Ownership: every successful reserve is ended by exactly one publish or abandon, every successful
- * publish or pin by exactly one unpin, with the oap_chunk it filled in. The memory behind a chunk
- * belongs to the caller until then and not a moment longer.
+ * publish or pin by exactly one unpin, with its oap_chunk, whose memory is the caller's until then.
  *
  * Threads: every function except open and close may be called by any thread at any time; a pin may
  * be ended by another thread than the one that took it. oap_pool_pin, oap_pool_unpin,
@@ -170,9 +169,9 @@ const char *oap_pool_version(void);
  * where they lie or the file system has nothing else to give; ENODEV: it is no DAX device; EBUSY:
  * another pool, of this process or another, lies on the device; ENOSPC: no room there for its whole
  * part; ENOMEM: not so much memory, or not on its nodes, where what is free and what files have in
- * the page cache counts; EMFILE, ENOENT, EACCES, ... as the system gave them. *out is written only
- * on success. With reopen also EPERM: the directory in a path belongs to another user, or others
- * may use it. A chunk that was there is hashed at its first pin, and is a miss if it is damaged. */
+ * the page cache counts; EPERM, with reopen: the directory in a path belongs to another user, or
+ * others may use it; ETIMEDOUT, shared: others keep it locked for minutes; EMFILE, EACCES, ... as
+ * the system gave them. *out is written only on success. */
 int oap_pool_open(const oap_options *options, oap_pool **out);
 
 /* Tells where the pool comes from. The pointer is good until it is closed. */
@@ -323,9 +322,8 @@ typedef struct oap_held {
 #define OAP_NO_VERSION UINT64_MAX
 
 /* Lists the published chunks: writes up to room of them and returns how many there are. What was
- * published all the while is in the list; *version is the content version before the walk, so that
- * whoever finds the same one later need not ask again. Chunks of a shared pool are left out while
- * another process keeps them locked; *version is OAP_NO_VERSION then, which no pool ever has. */
+ * published all the while is in the list, unless another process keeps it locked: then *version is
+ * OAP_NO_VERSION. Else it is that before the walk: whoever finds it later need not ask again. */
 uint64_t oap_pool_snapshot(oap_pool *pool, oap_held *out, uint64_t room, uint64_t *version);
 
 typedef struct oap_leaving {

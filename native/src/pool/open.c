@@ -1,6 +1,7 @@
 /* Opens and closes pools: arenas, of which each shard has its part. */
 #include "pool.h"
 
+#include "base/clock.h"
 #include "capacity.h"
 #include "drop.h"
 #include "home_shared.h"
@@ -230,11 +231,20 @@ static int open_parts(const oap_options *options, uint32_t arenas, uint32_t shar
   return 0;
 }
 
-/* Opens a pool; where it finds no room, again without what others have left. */
+/* Opens a pool, if need be without what others left; waits for a sharer that was stopped. */
 static int make_room_and_open(const oap_options *options, uint32_t arenas, uint32_t shards,
                               uint64_t part, uint64_t growth, const oap_policy *policy,
                               oap_pool **out) {
-  int error = open_parts(options, arenas, shards, part, growth, policy, out);
+  enum { MOST_WAIT_MS = 120000, PAUSE_US = 20000 };
+  uint64_t end = oap_milliseconds() + MOST_WAIT_MS;
+  int error;
+  while ((error = open_parts(options, arenas, shards, part, growth, policy, out)) == -EBUSY &&
+         options->shared) {
+    if (oap_milliseconds() >= end) {
+      return -ETIMEDOUT;
+    }
+    usleep(PAUSE_US);
+  }
   bool is_in_directories = options->medium == OAP_FILE || options->medium == OAP_FSDAX;
   if (error == -ENOSPC && is_in_directories && oap_home_remove_unused(options) > 0) {
     error = open_parts(options, arenas, shards, part, growth, policy, out);

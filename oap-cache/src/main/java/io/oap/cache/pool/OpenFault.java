@@ -53,7 +53,7 @@ final class OpenFault {
           "16 processes share it already; run fewer executors on a host, or give some another"
               + " path";
       case Errno.ETIMEDOUT ->
-          "another process has been opening it for minutes; look whether it has been stopped";
+          "another process has kept it for minutes; look whether it has been stopped";
       case Errno.EMFILE -> "the process has too many files open";
       default -> "the system refused it";
     };
