@@ -13,7 +13,6 @@ import io.oap.cache.pool.CapacityEstimates;
 import io.oap.cache.pool.CapacityModel;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.MemoryRange;
-import io.oap.cache.pool.OtherProcesses;
 import io.oap.cache.pool.Pin;
 import io.oap.cache.pool.PoolException;
 import io.oap.cache.pool.PoolOptions;
@@ -26,6 +25,7 @@ import io.oap.common.EntryKind;
 import io.oap.common.FileId;
 import io.oap.common.OapConfig;
 import io.oap.common.PoolTiers;
+import java.nio.file.Path;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
@@ -267,9 +267,9 @@ public final class ColumnCache implements AutoCloseable {
     return snapshot;
   }
 
-  /** How many processes have this pool together; 0: it is this one's alone. */
-  public int sharers() {
-    return new OtherProcesses(pool).count();
+  /** The home of the pool that other processes have, too, or may; null: it is this one's alone. */
+  public Path sharedHome() {
+    return pool.origin == null || pool.origin.member() < 0 ? null : pool.origin.home();
   }
 
   /** Drops all chunks of a file; returns how many there were. */

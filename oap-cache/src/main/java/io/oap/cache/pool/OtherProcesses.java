@@ -16,13 +16,6 @@ public final class OtherProcesses {
     this.pool = pool;
   }
 
-  /** How many there are now, this one among them; 0: the pool is not to be shared. */
-  public int count() {
-    int count = NativePool.members(pool.address());
-    Reference.reachabilityFence(pool);
-    return count;
-  }
-
   /**
    * Waits while another process loads a chunk, and no longer than that.
    *

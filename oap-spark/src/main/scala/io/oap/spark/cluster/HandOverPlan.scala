@@ -2,7 +2,7 @@ package io.oap.spark.cluster
 
 import scala.collection.mutable.ArrayBuffer
 
-import io.oap.spark.directory.{Directory, FileChunks, KnownExecutor}
+import io.oap.spark.directory.{Directory, FileChunks, KnownPool}
 import io.oap.spark.executor.HandOver
 import io.oap.spark.placement.{Hash64, Holding, Placement, PlacementRules, PlacementUnit}
 
@@ -18,7 +18,7 @@ private final class HandOverPlan(directory: Directory, isReachable: String => Bo
     if (isReachable(one.id)) one else one.copy(waitSeconds = Double.PositiveInfinity))
 
   /**
-   * Deals out what an executor holds and no other does, and remembers where it went, for the plans
+   * Deals out what an executor holds and no other does, by its pool, and remembers where it went, for the plans
    * made before reports tell of it.
    *
    * @return nothing where there is none to give it to, or nothing to give
@@ -26,12 +26,13 @@ private final class HandOverPlan(directory: Directory, isReachable: String => Bo
   def of(leaving: String): Option[HandOver] = {
     val rowGroups = ArrayBuffer.empty[Int]
     val pieces = ArrayBuffer.empty[PlacementUnit]
-    directory.foreachFileOf(leaving) { (key, file, own, owner) =>
-      for (rowGroup <- file.starts.indices; piece <- piece(key, file, own, rowGroup, owner)) {
-        rowGroups += rowGroup
-        pieces += piece
+    if (directory.takesPoolAlong(leaving))
+      directory.foreachFileOf(leaving) { (key, file, own, poolOf) =>
+        for (rowGroup <- file.starts.indices; piece <- piece(key, file, own, rowGroup, poolOf)) {
+          rowGroups += rowGroup
+          pieces += piece
+        }
       }
-    }
     val rules = directory.measured(PlacementRules())
     val all = pieces.toArray
     val places = Placement.place(all, executors, rules).executors
@@ -50,20 +51,20 @@ private final class HandOverPlan(directory: Directory, isReachable: String => Bo
       file: FileChunks,
       own: Int,
       rowGroup: Int,
-      owner: Int => KnownExecutor): Option[PlacementUnit] = {
+      poolOf: Int => KnownPool): Option[PlacementUnit] = {
     val columns = file.columns.names.length
     val chunks = (rowGroup * columns until (rowGroup + 1) * columns).filter(file.isHeld(own, _))
     def bytes(some: Seq[Int]): Long = some.map(file.chunkBytes(_).toLong).sum
     val holdings = for {
       holder <- 0 until file.holders if holder != own
-      executor = known.indexOf(owner(file.slot(holder))) if executor >= 0
+      executor = known.indexOf(poolOf(file.slot(holder))) if executor >= 0
       held = bytes(chunks.filter(file.isHeld(holder, _))) if held > 0
     } yield Holding(executor, held, held)
     val wanted = bytes(chunks)
     Option.when(wanted > 0 && holdings.forall(_.wantedBytes < wanted)) {
       val position = file.position(rowGroup)
       val home = directory.home(Hash64.pieceKey(key, position)).fold(-1)(known.indexOf(_))
-      PlacementUnit(key, position, wanted, holdings.sortBy(_.executor).toArray, home, Array.empty)
+      PlacementUnit(key, position, wanted, Holding.ordered(holdings.toArray), home, Array.empty)
     }
   }
 

@@ -2,7 +2,7 @@ package io.oap.spark.cluster
 
 import java.util.IdentityHashMap
 
-import io.oap.spark.directory.{Directory, FileChunks, KnownExecutor, Slots}
+import io.oap.spark.directory.{Directory, FileChunks, KnownPool, Slots}
 import io.oap.spark.executor.HotRowGroups
 import io.oap.spark.placement.Hash64
 
@@ -10,14 +10,14 @@ import io.oap.spark.placement.Hash64
  * Which of the hot row groups that executors tell of they hold alone, as the Directory knows. For
  * one thread.
  *
- * @param known the executors that take work
+ * @param known the pools of executors that take work
  */
-private final class HeldAlone(directory: Directory, known: Array[KnownExecutor]) {
-  private val indices = new IdentityHashMap[KnownExecutor, Int]
+private final class HeldAlone(directory: Directory, known: Array[KnownPool]) {
+  private val indices = new IdentityHashMap[KnownPool, Int]
   known.indices.foreach(index => indices.put(known(index), index))
 
-  private def index(executor: KnownExecutor): Int =
-    if (executor == null) -1 else indices.getOrDefault(executor, -1)
+  private def index(pool: KnownPool): Int =
+    if (pool == null) -1 else indices.getOrDefault(pool, -1)
 
   /**
    * Finds those that an executor has alone, but for the copy that is kept for its loss.
@@ -38,7 +38,9 @@ private final class HeldAlone(directory: Directory, known: Array[KnownExecutor])
       file: FileChunks,
       slots: Slots): Option[HotRowGroup] = {
     val rowGroup = told.rowGroups(i)
-    val own = file.find(known(holder).slot)
+    val indexOf = (0 until file.holders).map(other => index(slots.pool(file.slot(other))))
+    // Of those that have a pool together each tells of it; what one has not told yet comes later.
+    val own = indexOf.indexOf(holder)
     val columns = file.columns.names.length
     val chunks = (rowGroup * columns until (rowGroup + 1) * columns)
       .filter(chunk => own >= 0 && chunk < file.chunkBytes.length && file.isHeld(own, chunk))
@@ -47,8 +49,9 @@ private final class HeldAlone(directory: Directory, known: Array[KnownExecutor])
     Option.when(chunks.nonEmpty) {
       val key = Hash64.pieceKey(told.files(i), file.position(rowGroup))
       val keeper = directory.replica(key).fold(-1)(index)
-      val others = (0 until file.holders).filter(_ != own)
-        .map(other => index(slots.owner(file.slot(other))) -> bytes(other)).filter(_._1 >= 0)
+      val others = for {
+        other <- indexOf.indices if indexOf(other) >= 0 && indexOf(other) != holder
+      } yield indexOf(other) -> bytes(other)
       val isSafe =
         // It is itself the copy of what another one has.
         if (keeper == holder) others.exists(_._2 * 2 >= bytes(own))

@@ -5,7 +5,7 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.internal.Logging
 
-import io.oap.spark.directory.{Directory, FileChunks, KnownExecutor, Slots}
+import io.oap.spark.directory.{Directory, FileChunks, KnownPool, Slots}
 import io.oap.spark.executor.HandOver
 import io.oap.spark.placement.{Hash64, LiveExecutor, Placement}
 import io.oap.spark.rpc.Background
@@ -58,7 +58,7 @@ private object Newcomers {
       newcomer: String,
       byHash: Array[LiveExecutor] => Long => Int = Placement.byHash): Map[String, HandOver] = {
     val (known, live) = directory.snapshot()
-    val own = live.indexWhere(_.id == newcomer)
+    val own = live.indexWhere(_.members.exists(_.id == newcomer))
     val place = byHash(live)
     val dealt = ArrayBuffer.empty[Dealt]
     if (own >= 0) directory.foreachLayout { (key, file) =>
@@ -67,7 +67,7 @@ private object Newcomers {
       if (itsOwn.nonEmpty) directory.look(key) { (file, slots, _) =>
         for (rowGroup <- itsOwn) {
           val held = heldOf(file, rowGroup, slots)
-          for ((holder, bytes) <- held.maxByOption(_._2)) {
+          for ((pool, bytes) <- held.maxByOption(_._2); holder <- pool.speaker) {
             val missing = bytes - held.getOrElse(known(own), 0L)
             if (missing > 0) dealt += Dealt(holder.id, key, rowGroup, position(rowGroup), missing)
           }
@@ -87,12 +87,12 @@ private object Newcomers {
   }
 
   /** Bytes of a row group in each pool that has any. */
-  private def heldOf(file: FileChunks, rowGroup: Int, slots: Slots): Map[KnownExecutor, Long] = {
+  private def heldOf(file: FileChunks, rowGroup: Int, slots: Slots): Map[KnownPool, Long] = {
     val columns = file.columns.names.length
     val chunks = rowGroup * columns until (rowGroup + 1) * columns
     (0 until file.holders).flatMap { holder =>
       val bytes = chunks.filter(file.isHeld(holder, _)).map(file.chunkBytes(_).toLong).sum
-      Option(slots.owner(file.slot(holder))).filter(_ => bytes > 0).map(_ -> bytes)
-    }.toMap
+      Option(slots.pool(file.slot(holder))).filter(_ => bytes > 0).map(_ -> bytes)
+    }.groupMapReduce(_._1)(_._2)(math.max)
   }
 }

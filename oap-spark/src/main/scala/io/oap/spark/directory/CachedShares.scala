@@ -29,7 +29,7 @@ private[spark] object CachedShares {
       .distinct.groupMap(_._1)(_._2)
     val all, held = new Array[Long](columns.size)
     def add(chunks: FileChunks, slots: Slots): Unit = {
-      val holders = (0 until chunks.holders).filter(h => slots.owner(chunks.slot(h)) != null)
+      val holders = (0 until chunks.holders).filter(h => slots.pool(chunks.slot(h)) != null)
       val placesOf = chunks.columns.names.map(name => places.getOrElse(folded(name), Nil))
       for {
         chunk <- chunks.chunkBytes.indices

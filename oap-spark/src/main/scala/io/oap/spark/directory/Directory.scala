@@ -34,9 +34,10 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
       Directory.MaxGuesses,
       limitBytes / 8 / SizeEstimates.BytesOfOne).toInt)
   private val losses = new LostCapacity(nanoTime)
+  private val pools = new KnownPools(losses, giveUpSlot, nanoTime)
 
   /** By `Hash64.pieceKey`. Never written to once it is here. */
-  @volatile private var replicas = mutable.LongMap.empty[KnownExecutor]
+  @volatile private var replicas = mutable.LongMap.empty[KnownPool]
   private var fileBytes = 0L
   private var changesOfSlots = 0L
 
@@ -53,12 +54,13 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
       id,
       _ => {
         val joined = new KnownExecutor(id)
+        joined.host = host
+        joined.runsQueries = runsQueries
         joined.isLate = executors.values.asScala.exists(_.chunks > 0)
+        joined.isNewcomer = runsQueries && joined.isLate
         slots.take(joined)
         changesOfSlots += 1
-        val isReplacing = runsQueries && losses.joined()
-        // What takes the place of a lost one needs its room for what that one held.
-        joined.isNewcomer = runsQueries && joined.isLate && !isReplacing
+        pools.joined(joined)
         joined
       }
     )
@@ -79,6 +81,17 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
   }
 
   /**
+   * Whether what an executor holds that leaves is lost with it, as no other one that takes work has
+   * its pool. Says so once for a pool.
+   */
+  def takesPoolAlong(id: String): Boolean =
+    synchronized(Option(executors.get(id)).exists(_.pool.takeLeaving()))
+
+  /** Ids of the executors that have the pool of this one, itself among them. */
+  def having(id: String): Seq[String] =
+    synchronized(Option(executors.get(id)).toSeq.flatMap(_.pool.members.map(_.id)))
+
+  /**
    * Whether an executor has joined others that held something, and takes the place of none. Says so
    * once: who asks is to see to it.
    */
@@ -90,22 +103,16 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
 
   /**
    * All that the executor held is forgotten, and for some minutes another one is expected to take
-   * its place, unless it was to leave; an unknown executor is no error.
+   * its place, unless it was to leave, or others have its pool; an unknown executor is no error.
    */
-  def executorLost(id: String): Unit = synchronized {
-    forget(id).filter(_.takesWork).foreach(executor => losses.lost(executor.capacityBytes))
-  }
+  def executorLost(id: String): Unit = forget(id, isReplaced = true)
 
   /** Forgets what an executor held that was given up on purpose: nothing takes its place. */
-  def executorReleased(id: String): Unit = synchronized(forget(id): Unit)
+  def executorReleased(id: String): Unit = forget(id, isReplaced = false)
 
-  private def forget(id: String): Option[KnownExecutor] = {
-    val executor = Option(executors.remove(id))
-    executor.foreach { e =>
-      e.isLive = false
-      giveUpSlot(e)
-    }
-    executor
+  private def forget(id: String, isReplaced: Boolean): Unit = synchronized {
+    changesOfSlots += 1
+    Option(executors.remove(id)).foreach(pools.left(_, isReplaced))
   }
 
   /** Whether an executor has joined and has not been lost. */
@@ -134,7 +141,9 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
       executor.capacityBytes = delta.capacityBytes
       executor.usedBytes = delta.usedBytes
       executor.loadBytesPerSecond = delta.loadBytesPerSecond
+      if (pools.told(executor, delta.pool, executors.values.asScala)) changesOfSlots += 1
       val withoutLayout = delta.files.filterNot(take(executor, _)).map(_.file)
+      if (delta.from == 0) pools.replaceFormer(executor.pool)
       forgetOldFiles()
       ResidencyReply(isAccepted = true, withoutLayout.toArray)
     }
@@ -157,15 +166,14 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
     var held, heldTwice = 0L
     for (some <- all.grouped(Directory.FilesAtATime)) synchronized {
       for (file <- some) {
-        val sums = new DistinctBytes(file, slots.owner(_) != null)
+        val sums = new DistinctBytes(file, slots)
         held += sums.held
         heldTwice += sums.heldTwice
       }
     }
     synchronized {
       val now = nanoTime()
-      val executors = known().map(e =>
-        ExecutorTotals(liveExecutor(e, now), e.chunks, e.chunkBytes, e.lastReport))
+      val executors = known().map(_.pool).distinct.flatMap(_.totals(now))
       DirectoryTotals(executors, files.size, held, heldTwice, estimatedBytes)
     }
   }
@@ -186,11 +194,14 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
       replicas.size * Directory.BytesOfReplica
   }
 
-  /** The live executors that take work, by ascending id, as they are known and as they are now. */
-  private[spark] def snapshot(): (Array[KnownExecutor], Array[LiveExecutor]) = synchronized {
+  /**
+   * The pools of the live executors that take work, by ascending id of the first of these, as they
+   * are known and as they are now.
+   */
+  private[spark] def snapshot(): (Array[KnownPool], Array[LiveExecutor]) = synchronized {
     val now = nanoTime()
-    val live = known().filter(_.takesWork).toArray
-    (live, live.map(liveExecutor(_, now)))
+    val live = known().filter(_.takesWork).map(_.pool).distinct.toArray
+    (live, live.flatMap(_.live(now)))
   }
 
   private[spark] def expectedRoomBytes: Long = synchronized(losses.bytes)
@@ -205,14 +216,14 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
 
   /**
    * Calls with the key of each file of which an executor holds something, its content, the number of
-   * the holder, and the owners of slots: under the lock, which others get in between.
+   * the holder, and the pools of slots: under the lock, which others get in between.
    */
   private[spark] def foreachFileOf(id: String)(
-      visit: (Long, FileChunks, Int, Int => KnownExecutor) => Unit): Unit =
+      visit: (Long, FileChunks, Int, Int => KnownPool) => Unit): Unit =
     for (some <- entries().grouped(Directory.FilesAtATime)) synchronized {
       for (executor <- Option(executors.get(id)); file <- some) {
         val holder = file.getValue.find(executor.slot)
-        if (holder >= 0) visit(file.getKey, file.getValue, holder, slots.owner)
+        if (holder >= 0) visit(file.getKey, file.getValue, holder, slots.pool)
       }
     }
 
@@ -231,27 +242,28 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
     some.map(_.id)
   }
 
-  private[spark] def home(key: Long): Option[KnownExecutor] = synchronized(homes.get(key))
+  private[spark] def home(key: Long): Option[KnownPool] = synchronized(homes.get(key))
 
   /**
-   * The executor that keeps a second copy of a piece for the case that the first is lost, if one is
+   * The pool that keeps a second copy of a piece for the case that the first is lost, if one is
    * to. Until then plans do not see that copy.
    */
-  private[spark] def replica(key: Long): Option[KnownExecutor] = replicas.get(key)
+  private[spark] def replica(key: Long): Option[KnownPool] = replicas.get(key)
 
   /**
-   * Says of which pieces executors keep second copies from now on.
+   * Says of which pieces pools keep second copies from now on.
    *
    * @param all by `Hash64.pieceKey`; not to be changed any more
    */
-  private[spark] def keepReplicas(all: mutable.LongMap[KnownExecutor]): Unit = replicas = all
+  private[spark] def keepReplicas(all: mutable.LongMap[KnownPool]): Unit = replicas = all
 
-  /** Remembers that a plan has sent a piece to an executor, for `bytes` to be cached there. */
-  private[spark] def settle(key: Long, executor: KnownExecutor, bytes: Long): Unit =
-    synchronized {
+  /** Remembers that a plan has sent a piece to a pool, for `bytes` to be cached there. */
+  private[spark] def settle(key: Long, pool: KnownPool, bytes: Long): Unit = synchronized {
+    for (executor <- pool.speaker) {
       homes.put(key, executor)
       executor.plan(bytes, nanoTime())
     }
+  }
 
   /**
    * The bytes of the last plan were a guess, the length of a range of a file whose layout nobody
@@ -262,9 +274,9 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
       file: Long,
       from: Long,
       bytes: Long,
-      executor: KnownExecutor,
+      pool: KnownPool,
       wanted: WantedColumns): Unit = synchronized {
-    guesses.add(file, Guess(executor, from, bytes, wanted, nanoTime()))
+    pool.speaker.foreach(one => guesses.add(file, Guess(one, from, bytes, wanted, nanoTime())))
     Option(files.get(file)).foreach(putRight(file, _))
   }
 
@@ -273,16 +285,6 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
       guess.executor.putRight(guess.wantedBytes(known) - guess.bytes, guess.madeAt, nanoTime())
 
   private def known(): Seq[KnownExecutor] = executors.values.asScala.toSeq.sortBy(_.id)
-
-  private def liveExecutor(e: KnownExecutor, now: Long): LiveExecutor =
-    LiveExecutor(
-      e.id,
-      e.host,
-      e.cores,
-      e.capacityBytes,
-      e.usedBytes,
-      e.plannedBytes(now),
-      isLate = e.isLate)
 
   private def giveUpSlot(executor: KnownExecutor): Unit = {
     slots.giveUp(executor)

@@ -16,11 +16,11 @@ import io.oap.spark.placement.{
 
 /**
  * The Directory in the light of one scan: the executors that are live as it begins, and what they
- * hold of the columns it reads. For one thread.
+ * hold of the columns it reads. Those that have a pool together count as one. For one thread.
  */
 final class DirectoryScan private[spark] (directory: Directory, wanted: WantedColumns) {
   private val (known, live) = directory.snapshot()
-  private val indices = new IdentityHashMap[KnownExecutor, Int]
+  private val indices = new IdentityHashMap[KnownPool, Int]
   known.indices.foreach(index => indices.put(known(index), index))
 
   /** Capacity of the pools that were lost lately and are expected to be replaced. */
@@ -38,7 +38,7 @@ final class DirectoryScan private[spark] (directory: Directory, wanted: WantedCo
   def rowGroups(file: Long): Option[Array[RowGroupView]] = {
     val found = directory.look(file) { (chunks, slots, changes) =>
       if (changes != changesSeen) {
-        indexOfSlot = Array.tabulate(slots.length)(slot => index(slots.owner(slot)))
+        indexOfSlot = Array.tabulate(slots.length)(slot => index(slots.pool(slot)))
         changesSeen = changes
       }
       val ordinals = wanted.ordinals(chunks.columns)
@@ -82,7 +82,8 @@ final class DirectoryScan private[spark] (directory: Directory, wanted: WantedCo
   /**
    * Row groups of which other executors still hold something than the one where they are to lie
    * from now on, by id of those executors. Only of pools that are nearly full: elsewhere copies do
-   * no harm, and serve while the other executor is busy.
+   * no harm, and serve while the other executor is busy. In a shared pool another application may
+   * read them; otherwise they are the first to be evicted.
    */
   def uselessCopies(
       pieces: Array[PlacementUnit],
@@ -91,7 +92,7 @@ final class DirectoryScan private[spark] (directory: Directory, wanted: WantedCo
       i <- pieces.indices if placed.isLasting(i)
       holding <- pieces(i).holdings if holding.executor != placed.executors(i)
       holder = live(holding.executor)
-      if holder.isNearlyFull
+      if holder.isNearlyFull && holder.pool.isEmpty
     } yield holder.id -> pieces(i)
     copies.groupMap(_._1)(_._2).map { case (id, some) =>
       val released = some.take(DirectoryScan.MostReleased).toArray
@@ -99,8 +100,8 @@ final class DirectoryScan private[spark] (directory: Directory, wanted: WantedCo
     }
   }
 
-  private def index(executor: KnownExecutor): Int =
-    if (executor == null) -1 else indices.getOrDefault(executor, -1)
+  private def index(pool: KnownPool): Int =
+    if (pool == null) -1 else indices.getOrDefault(pool, -1)
 
   // A plan looks many row groups up, hence loops.
   private def view(
@@ -127,8 +128,9 @@ final class DirectoryScan private[spark] (directory: Directory, wanted: WantedCo
       start,
       start + file.rowGroupBytes(rowGroup),
       file.wantedBytes(rowGroup, ordinals),
-      withoutReplica(Hash64.pieceKey(key, file.position(rowGroup)), holdings.result())
-        .sortBy(_.executor)
+      withoutReplica(
+        Hash64.pieceKey(key, file.position(rowGroup)),
+        Holding.ordered(holdings.result()))
     )
   }
 

@@ -1,9 +1,11 @@
 package io.oap.spark.directory
 
+import java.util.BitSet
+
 import io.oap.spark.placement.LiveExecutor
 
 /**
- * What the Directory knows, in sums.
+ * What the Directory knows, in sums. Executors that have one pool together count as one.
  *
  * @param executors by ascending id
  * @param files number of files known
@@ -31,11 +33,15 @@ final case class ExecutorTotals(
     chunkBytes: Long,
     lastReport: Long)
 
-/** Bytes of a file's chunks that are held at all, and by more than one executor, each once. */
-final private class DistinctBytes(file: FileChunks, isLive: Int => Boolean) {
+/** Bytes of a file's chunks that are held at all, and in more than one pool, each once. */
+final private class DistinctBytes(file: FileChunks, slots: Slots) {
   private val times = new Array[Int](file.chunkBytes.length)
-  for (holder <- 0 until file.holders if isLive(file.slot(holder)))
-    file.foreachHeld(holder)(chunk => times(chunk) += 1)
+  private val pools = (0 until file.holders).groupBy(holder => slots.pool(file.slot(holder)))
+  for ((pool, holders) <- pools if pool != null) {
+    val held = new BitSet
+    holders.foreach(file.foreachHeld(_)(held.set(_)))
+    held.stream.forEach(chunk => times(chunk) += 1)
+  }
 
   val held: Long = bytes(1)
   val heldTwice: Long = bytes(2)

@@ -6,7 +6,9 @@ import java.util.Arrays
 final private[spark] class KnownExecutor(val id: String) {
   var host = ""
   var cores = 1
-  var isLive = true
+
+  /** What it has, or had when it was there. */
+  var pool: KnownPool = _
   var isLate = false
 
   /** Whether it is to have a part of what others held when it joined. */
@@ -31,6 +33,9 @@ final private[spark] class KnownExecutor(val id: String) {
 
   /** Whether plans may name it. */
   def takesWork: Boolean = runsQueries && !isLeaving
+
+  /** Whether it has told of its pool. */
+  def hasReported: Boolean = capacityBytes >= 0
   private var planned = 0L
   private var plannedAt = 0L
 
@@ -73,6 +78,12 @@ final private[spark] class Slots {
 
   /** The executor that has the slot, or null where it has been given up. */
   def owner(slot: Int): KnownExecutor = owners(slot)
+
+  /** The pool that what is held in the slot is in, or null where no executor has that any more. */
+  def pool(slot: Int): KnownPool = {
+    val executor = owners(slot)
+    if (executor == null || !executor.pool.isLive) null else executor.pool
+  }
 
   /** Numbers given out so far are below this. */
   def length: Int = end

@@ -34,9 +34,11 @@ private final class ExecutorReporter(environment: SparkEnv, cache: Option[Column
 
   private val tracker = new ResidencyTracker(
     environment.executorId,
+    cache.flatMap(opened => Option(opened.sharedHome)).map(_.toString),
     id => cache.flatMap(opened => Option(opened.files.get(id))),
     FilesPerReport,
-    BytesPerReport)
+    BytesPerReport
+  )
   private val thread = new Thread(() => run(), "oap-reports")
   private val hasTried = new CountDownLatch(1)
   // Set by the driver's request, taken by the thread.
@@ -101,12 +103,10 @@ private final class ExecutorReporter(environment: SparkEnv, cache: Option[Column
     val begun = System.nanoTime()
     val snapshot = cache.fold(NoContent)(_.snapshot())
     val stats = cache.map(_.poolStats())
-    // Of a pool that several have each tells a part, so that the sum is the pool's.
-    val sharers = math.max(1, cache.fold(0)(_.sharers))
     val isComplete = tracker.report(
       snapshot,
-      stats.fold(0L)(_.capacityBytes) / sharers,
-      stats.fold(0L)(_.usedBytes) / sharers,
+      stats.fold(0L)(_.capacityBytes),
+      stats.fold(0L)(_.usedBytes),
       loadBytesPerSecond)(delta => send(newFigures, Some(delta)).get)
     if (isComplete) {
       reportedVersion = snapshot.version

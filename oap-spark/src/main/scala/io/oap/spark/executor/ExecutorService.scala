@@ -100,8 +100,7 @@ private[spark] object ExecutorService {
         positions(file.identity.placementKey).foreach(at => numbers.set(rowGroupAt(file, at)))
         rowGroups.put(id, numbers)
       }
-    // Whoever has taken them shares the pool, or reads them there as well as here.
-    if (cache.sharers > 0) 0 else cache.drop(rowGroups)
+    cache.drop(rowGroups)
   }
 
   /** The last one that begins no later; the first one takes what is before it. */

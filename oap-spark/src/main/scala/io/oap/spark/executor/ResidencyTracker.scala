@@ -16,12 +16,14 @@ import io.oap.spark.rpc.{FileDelta, FileLayout, ResidencyDelta, ResidencyReply}
  * now. For one thread.
  *
  * @param executor Spark's id of this executor
+ * @param pool its pool, as in the report
  * @param known what a file id stands for; chunks of files it does not know are passed over
  * @param filesPerReport bound of one report's size
  * @param bytesPerReport the same in bytes, estimated; a file that takes more has a report of its own
  */
 private final class ResidencyTracker(
     executor: String,
+    pool: Option[String],
     known: FileId => Option[KnownFile],
     filesPerReport: Int,
     bytesPerReport: Long) {
@@ -54,7 +56,8 @@ private final class ResidencyTracker(
           part.map(_.delta).toSeq,
           capacityBytes,
           usedBytes,
-          loadBytesPerSecond)
+          loadBytesPerSecond,
+          pool)
         take(part, send(delta))
       }
     } finally {

@@ -111,7 +111,7 @@ private[spark] final class CachedOrcScan(
     new PlacedPartition(
       files.index,
       files.files,
-      place.executor.orNull,
+      place.executors.toArray,
       place.alternatives.toArray,
       place.isGuest,
       place.isCold,

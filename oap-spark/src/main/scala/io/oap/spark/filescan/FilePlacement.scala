@@ -15,6 +15,7 @@ import org.apache.spark.sql.execution.datasources.{
 import org.apache.spark.sql.internal.SQLConf
 
 import io.oap.spark.placement.PlacementRules
+import io.oap.spark.read.PlacedPartition
 import io.oap.spark.scan.PartitionPlan
 
 /**
@@ -56,9 +57,11 @@ private[filescan] final class FilePlacement(
       PartitionPlan.of(session.sparkContext, conf, columns, rules, taskBytes = Long.MaxValue)
     val placed = for {
       partition <- plan.of(Seq(FilePartition(0, whole.toArray))).toSeq
-      hosts = partition.preferredLocations()
-      if hosts.nonEmpty
-      file <- partition.asInstanceOf[FilePartition].files
+        .map(_.asInstanceOf[PlacedPartition])
+      all = partition.preferredLocations()
+      if all.nonEmpty
+      (file, i) <- partition.files.zipWithIndex
+      hosts = FilePlacement.named(all, partition.executors.length, i)
     } yield file.toPath.toString -> new BlockLocation(hosts, hosts, file.start, file.length)
     placed.groupMap(_._1)(_._2)
   }
@@ -77,5 +80,27 @@ private[filescan] final class FilePlacement(
         status.getModificationTime,
         status.getPath)
       file.copy(fileStatus = new LocatedFileStatus(bare, blocks.toArray))
+    }
+}
+
+private[filescan] object FilePlacement {
+
+  /** Spark tells its scheduler no more places of a task, whichever they are. */
+  private val MostNamed = 3
+
+  /**
+   * Names other executors for each file where several have the pool that it lies in, so that all of
+   * them get their part.
+   *
+   * @param all locations, those of the executors that have the pool first
+   * @param sharers how many these are
+   * @param file ordinal of the file
+   */
+  def named(all: Array[String], sharers: Int, file: Int): Array[String] =
+    if (sharers < 2 || all.length < sharers) all
+    else {
+      val (own, others) = all.splitAt(sharers)
+      val (later, first) = own.splitAt(file % sharers)
+      (first ++ later ++ others).take(MostNamed)
     }
 }

@@ -9,6 +9,8 @@ import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.sql.execution.datasources.FilePartition
 
 import io.oap.cache.ColumnCache
+import io.oap.spark.cluster.Cluster
+import io.oap.spark.directory.Directory
 import io.oap.spark.read.{HadoopFiles, OneRow, PlacedPartition, WarmReaderFactory, WarmTasks}
 
 /** Warming of V1 scans: Spark's own reader reads all, and its rows are thrown away. */
@@ -21,9 +23,10 @@ private[spark] object WarmFiles {
       partitionFilters = scan.partitionFilters.filterNot(hasSubquery),
       dataFilters = scan.dataFilters.filterNot(hasSubquery)).inputRDD
     val relation = scan.relation
+    val directory = Cluster.of(relation.sparkSession.sparkContext).directory
     WarmTasks(
       files.partitions.toSeq.collect {
-        case one: FilePartition if one.files.nonEmpty => placed(one)
+        case one: FilePartition if one.files.nonEmpty => placed(directory, one)
       },
       new WarmFileReaders(files, _),
       Some(HadoopFiles(
@@ -35,14 +38,14 @@ private[spark] object WarmFiles {
   private def hasSubquery(filter: Expression): Boolean =
     filter.exists(_.isInstanceOf[PlanExpression[_]])
 
-  /** A partition that knows, in its task too, the executor that most of its bytes belong to. */
-  private def placed(files: FilePartition): PlacedPartition = {
+  /** A partition that knows, in its task too, the executors that most of its bytes belong to. */
+  private def placed(directory: Directory, files: FilePartition): PlacedPartition = {
     val executor = files.preferredLocations().headOption
       .filter(_.startsWith("executor_")).map(place => place.substring(place.lastIndexOf('_') + 1))
     new PlacedPartition(
       files.index,
       files.files,
-      executor.orNull,
+      executor.toArray.flatMap(directory.having(_)),
       Array.empty,
       isGuest = false,
       isCold = true,

@@ -40,7 +40,8 @@ private[iceberg] final class CachedIcebergPartition(
     place.isGuest || belongsElsewhere(executor)
 
   /** Whether another executor than the one of this id is to read it. */
-  def belongsElsewhere(executor: String): Boolean = place.executor.exists(_ != executor)
+  def belongsElsewhere(executor: String): Boolean =
+    place.executors.nonEmpty && !place.executors.contains(executor)
 
   /** Whether the plan did not see it on the executor of this id. */
   def isAstray(executor: String): Boolean =

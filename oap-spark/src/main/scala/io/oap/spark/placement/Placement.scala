@@ -46,7 +46,7 @@ object Placement {
   /** [[byHash]], each time among some of the executors; -1 where there is none. */
   def byHashAmong(executors: Array[LiveExecutor]): (Long, Array[Boolean]) => Int = {
     val weights = new PlacementCost(executors, PlacementRules()).weights
-    val rendezvous = new Rendezvous(executors.map(_.id), weights)
+    val rendezvous = new Rendezvous(executors.map(_.name), weights)
     (key, isOne) => rendezvous.first(key, isOne.map(if (_) 0 else Rendezvous.Never), null)
   }
 
@@ -114,7 +114,7 @@ final private class Placing(
     cold.length)
 
   def placeCold(): Unit = if (rules.usesHash) {
-    val rendezvous = new Rendezvous(executors.map(_.id), loads.weights)
+    val rendezvous = new Rendezvous(executors.map(_.name), loads.weights)
     val near = new NearExecutors(executors)
     var unclaimedRoom = loads.freeBytes + expectedRoomBytes
     for (i <- cold) {

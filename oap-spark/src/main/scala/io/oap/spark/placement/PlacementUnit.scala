@@ -1,16 +1,26 @@
 package io.oap.spark.placement
 
+/** An executor as Spark's scheduler knows it. */
+final case class Member(id: String, host: String) {
+
+  /** How a task says that it is best run there. */
+  def location: String = s"executor_${host}_$id"
+}
+
 /**
- * An executor that may be given work.
+ * An executor that may be given work; or several that have one pool together, which count as one:
+ * what one of them holds all hold.
  *
- * @param id Spark's id of the executor
- * @param cores tasks it runs at a time
+ * @param id Spark's id of the executor; of several, of the one that is asked about the pool
+ * @param cores tasks it runs at a time; of several, all together
  * @param capacityBytes capacity of its pool; 0 where it has none, negative until it has reported
  * @param usedBytes what is used of it, by its last report
  * @param plannedBytes what plans have sent there that no report tells of yet
  * @param waitSeconds how much longer than on the executor that is free first a task is expected to
  *     wait for a slot there; infinite for an executor to be left out
  * @param isLate whether others held something already when it joined
+ * @param others the other executors that have the pool
+ * @param pool the home of a pool that is shared; nothing where it is one executor's own
  */
 final case class LiveExecutor(
     id: String,
@@ -20,7 +30,19 @@ final case class LiveExecutor(
     usedBytes: Long,
     plannedBytes: Long = 0,
     waitSeconds: Double = 0,
-    isLate: Boolean = false) {
+    isLate: Boolean = false,
+    others: Seq[Member] = Nil,
+    pool: Option[String] = None) {
+
+  /** What the hash knows it by: it stays as executors of a shared pool come and go. */
+  def name: String = pool.getOrElse(id)
+
+  /** All executors that have the pool. */
+  def members: Seq[Member] = Member(id, host) +: others
+
+  /** Knows how much longer a task is expected to wait for the first of them that is free. */
+  def waiting(seconds: String => Double): LiveExecutor =
+    copy(waitSeconds = members.map(member => seconds(member.id)).min)
 
   /** Whether copies there take the room of what no other executor holds. */
   def isNearlyFull: Boolean = usedBytes > LiveExecutor.NearlyFull * capacityBytes
@@ -38,6 +60,23 @@ private[spark] object LiveExecutor {
  * @param anyBytes the same of all columns
  */
 final case class Holding(executor: Int, wantedBytes: Long, anyBytes: Long)
+
+private[spark] object Holding {
+
+  /**
+   * Orders holdings by executor, one for each. Where several executors have a pool together, each
+   * tells what is in it: the one counts that has told of most.
+   */
+  def ordered(told: Array[Holding]): Array[Holding] =
+    if (told.length < 2) told
+    else {
+      val sorted = told.sortBy(_.executor)
+      val isOneEach =
+        (1 until sorted.length).forall(i => sorted(i - 1).executor != sorted(i).executor)
+      if (isOneEach) sorted
+      else sorted.sortBy(-_.anyBytes).distinctBy(_.executor).sortBy(_.executor)
+    }
+}
 
 /**
  * A row group as the Directory knows it, in the light of the columns that a scan wants.

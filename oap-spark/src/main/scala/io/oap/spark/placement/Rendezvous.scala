@@ -10,8 +10,8 @@ package io.oap.spark.placement
  *
  * @param weights above 0
  */
-final private class Rendezvous(ids: Array[String], weights: Array[Double]) {
-  private val seeds = ids.map(id => Hash64.mix(id.hashCode.toLong ^ Rendezvous.Salt))
+final private class Rendezvous(names: Array[String], weights: Array[Double]) {
+  private val seeds = names.map(name => Hash64.mix(name.hashCode.toLong ^ Rendezvous.Salt))
   private val means = weights.map(1 / _)
 
   /**

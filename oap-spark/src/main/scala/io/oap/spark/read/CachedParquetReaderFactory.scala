@@ -161,8 +161,7 @@ object CachedParquetReaderFactory {
 
   private[spark] def isElsewhere(partition: InputPartition): Boolean =
     partition match {
-      case placed: PlacedPartition =>
-        placed.executor != null && placed.executor != SparkEnv.get.executorId
+      case placed: PlacedPartition => placed.belongsElsewhere(SparkEnv.get.executorId)
       case _ => false
     }
 

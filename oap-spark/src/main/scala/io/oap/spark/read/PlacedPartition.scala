@@ -5,9 +5,9 @@ import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFil
 /**
  * What one task reads, and where it is to run.
  *
- * @param executor id of the executor it belongs to; null when it may run anywhere
+ * @param executors ids of those it belongs to, which have one pool; none when it may run anywhere
  * @param alternatives ids of other executors that may run it, should they have nothing else to do
- *     before the first one has a slot
+ *     before the first ones have a slot
  * @param isGuest whether what it reads belongs elsewhere, so that it should displace nothing there
  * @param isCold whether no pool holds anything of it
  * @param locations asked on the driver when the task's stage is submitted: the locations of all
@@ -16,12 +16,16 @@ import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFil
 final class PlacedPartition(
     index: Int,
     files: Array[PartitionedFile],
-    val executor: String,
+    val executors: Array[String],
     val alternatives: Array[String],
     val isGuest: Boolean,
     isCold: Boolean,
     @transient locations: () => Seq[String])
     extends FilePartition(index, files) {
+
+  /** Whether it belongs to other executors than the one of this id. */
+  def belongsElsewhere(executor: String): Boolean =
+    executors.nonEmpty && !executors.contains(executor)
 
   /** Hosts of the file system's blocks are the second choice for what no pool holds. */
   override def preferredLocations(): Array[String] = {

@@ -48,6 +48,7 @@ final case class FileDelta(
  * @param capacityBytes capacity of its pool
  * @param usedBytes what is used of it
  * @param loadBytesPerSecond how fast its tasks have read files so far; 0 while that is not known
+ * @param pool the home of a pool that other executors may have, too; nothing where it is its own
  */
 final case class ResidencyDelta(
     executor: String,
@@ -56,7 +57,8 @@ final case class ResidencyDelta(
     files: Seq[FileDelta],
     capacityBytes: Long,
     usedBytes: Long,
-    loadBytesPerSecond: Double = 0)
+    loadBytesPerSecond: Double = 0,
+    pool: Option[String] = None)
 
 /**
  * The driver's answer.

@@ -42,22 +42,22 @@ private[spark] final class GroupPlaces(
         IndexedSeq.fill(groups.size)(Place.Anywhere)
     }
 
-  private var hostOf = Map.empty[String, String]
+  private var locationOf = Map.empty[String, String]
 
   def apply(partition: Int): Place = synchronized(places(partition))
 
   /** The locations of a place for Spark's scheduler; none where it is better not to wait. */
   def locations(place: Place): Array[String] = synchronized {
-    val named = (place.executor ++ place.alternatives).toArray
+    val named = (place.executors ++ place.alternatives).toArray
     if (named.exists(id => waitSeconds(id) <= place.bearableWaitSeconds))
-      named.flatMap(id => hostOf.get(id).map(host => s"executor_${host}_$id"))
+      named.flatMap(locationOf.get)
     else Array.empty
   }
 
   private def placed(): IndexedSeq[Place] = {
     val scan = directory.scan(columns, isCaseSensitive)
-    val executors = scan.executors.map(e => e.copy(waitSeconds = waitSeconds(e.id)))
-    hostOf = executors.map(e => e.id -> e.host).toMap
+    val executors = scan.executors.map(_.waiting(waitSeconds))
+    locationOf = executors.flatMap(_.members).map(one => one.id -> one.location).toMap
     val pieces = groups.indices.map(i => piece(scan, groups(i), hosts(i))).toArray
     val assigned = Placement.place(pieces, executors, rules, scan.expectedRoomBytes)
     if (rules.usesResidency) {
@@ -66,8 +66,8 @@ private[spark] final class GroupPlaces(
     }
     pieces.indices.map { i =>
       Place(
-        executors.lift(assigned.executors(i)).map(_.id),
-        assigned.alternatives(i).map(executors(_).id),
+        executors.lift(assigned.executors(i)).toSeq.flatMap(_.members).map(_.id),
+        assigned.alternatives(i).flatMap(executors(_).members).map(_.id),
         assigned.isGuest(i),
         pieces(i).holdings.isEmpty,
         math.max(pieces(i).wantedBytes / rules.loadBytesPerSecond, assigned.bearableWaitSeconds)
@@ -139,19 +139,19 @@ private[spark] final case class FilePart(file: Long, start: Long, length: Long)
 /**
  * Where a partition belongs.
  *
- * @param executor id of the executor; nothing where any is as good
+ * @param executors ids of those that have the pool; none where any is as good
  * @param alternatives ids of others that may run it
  * @param isGuest whether what it reads belongs elsewhere
  * @param isCold whether no pool holds anything of it
- * @param bearableWaitSeconds for how long that executor may be waited for
+ * @param bearableWaitSeconds for how long these executors may be waited for
  */
 private[spark] final case class Place(
-    executor: Option[String],
+    executors: Seq[String],
     alternatives: Seq[String],
     isGuest: Boolean,
     isCold: Boolean,
     bearableWaitSeconds: Double)
 
 private[spark] object Place {
-  val Anywhere: Place = Place(None, Nil, isGuest = false, isCold = true, 0)
+  val Anywhere: Place = Place(Nil, Nil, isGuest = false, isCold = true, 0)
 }

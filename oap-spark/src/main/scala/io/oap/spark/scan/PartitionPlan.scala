@@ -41,8 +41,7 @@ private[spark] final class PartitionPlan(
   import PartitionPlan._
 
   private val scan = directory.scan(columns, isCaseSensitive)
-  private val executors =
-    scan.executors.map(e => e.copy(waitSeconds = waitSeconds(e.id)))
+  private val executors = scan.executors.map(_.waiting(waitSeconds))
 
   /** Returns the same files as partitions that know where they belong. */
   def of(partitions: Seq[FilePartition]): Array[InputPartition] = {
@@ -126,17 +125,17 @@ private[spark] final class PartitionPlan(
     val isCold = task.ranges.forall(_.piece.holdings.isEmpty)
     val wantedBytes = task.ranges.iterator.map(_.piece.wantedBytes).sum
     val longestWait = math.max(wantedBytes / rules.loadBytesPerSecond, bearableWaitSeconds)
-    val first = executors.lift(task.role.executor)
-    val others = task.role.alternatives.map(executors)
-    val named = (first ++ others).toSeq
+    val first = executors.lift(task.role.executor).toSeq.flatMap(_.members)
+    val others = task.role.alternatives.flatMap(executors(_).members)
+    val named = first ++ others
     def locations =
       if (named.exists(e => waitSeconds(e.id) <= longestWait))
-        named.map(e => s"executor_${e.host}_${e.id}")
+        named.map(_.location)
       else Nil
     new PlacedPartition(
       index,
       joined(task.ranges.map(_.file)),
-      first.map(_.id).orNull,
+      first.map(_.id).toArray,
       others.map(_.id).toArray,
       task.role.isGuest,
       isCold,

@@ -57,6 +57,17 @@ final class HandOverPlanSuite extends AnyFunSuite with DirectoryReports {
     assert(plan(alone) === Map.empty)
   }
 
+  test("a pool that others have is handed over when the last of them leaves") {
+    val directory = withExecutors("1", "2", "3")
+    Seq("1", "2").foreach(sharing(directory, _, "/p", added(7, 0)))
+    report(directory, "3", 0)
+    assert(plan(directory, "2", "3") === Map.empty)
+    assert(directory.executorLeaves("2"))
+    val last = new HandOverPlan(directory, _ => true).of("2")
+    assert(dealt(last) === Map((7L, 0) -> "3"))
+    assert(new HandOverPlan(directory, _ => true).of("1").isEmpty, "once")
+  }
+
   test("the first row group begins where the file does") {
     val directory = withExecutors("1", "2")
     report(directory, "1", 0, added(7, 0))

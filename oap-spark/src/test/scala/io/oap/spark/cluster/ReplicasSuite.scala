@@ -148,6 +148,24 @@ final class ReplicasSuite extends AnyFunSuite with DirectoryReports {
     assert(scan.uselessCopies(pieces, placed) === Map.empty)
   }
 
+  test("executors that have one pool hold it alone, and keep no copy for each other") {
+    val directory = withExecutors("1", "2", "3")
+    Seq("1", "2").foreach(sharing(directory, _, "/p", added(7, 0, 1)))
+    val executors = new Executors
+    Seq("1", "2").foreach(executors.tells(_, 7L -> 0))
+    val replicas = this.replicas(directory, executors)
+    replicas.round()
+    assert(executors.dealt() === Map.empty, "3 has no pool yet")
+    report(directory, "3", 0)
+    replicas.round()
+    assert(executors.dealt() === Map((7L, 0) -> ("1" -> "3")))
+    assert(executors.times === 3, "one of those that have the pool is asked, and 3")
+    report(directory, "3", 1, added(7, 0, 1))
+    directory.executorLost("1")
+    replicas.round()
+    assert(executors.dealt() === Map.empty, "2 holds it, and 3 has the copy")
+  }
+
   test("after a loss what was the copy is copied itself") {
     val (directory, executors) = twoHolders()
     val replicas = this.replicas(directory, executors)

@@ -31,6 +31,14 @@ trait DirectoryReports {
       files: FileDelta*): ResidencyReply =
     directory.accept(ResidencyDelta(executor, from, from + 1, files, 1000, 100 * (from + 1)))
 
+  /** The first report of an executor that has a pool with others, of files that it holds some of. */
+  protected def sharing(
+      directory: Directory,
+      executor: String,
+      pool: String,
+      files: FileDelta*): ResidencyReply =
+    directory.accept(ResidencyDelta(executor, 0, 1, files, 1000, 100, pool = Some(pool)))
+
   protected def withExecutors(ids: String*): Directory = {
     val directory = new Directory(limit, () => 0)
     ids.foreach(id => directory.executorJoined(id, s"host$id", 4))

@@ -88,6 +88,7 @@ class ResidencyTrackerSuite extends AnyFunSuite {
     val unknown = mutable.Set.empty[Int]
     val tracker = new ResidencyTracker(
       "1",
+      None,
       file => Some(file.high.toInt).filterNot(unknown).map(known),
       filesPerReport = 3,
       bytesPerReport = 300)
@@ -133,7 +134,7 @@ class ResidencyTrackerSuite extends AnyFunSuite {
   }
 
   test("a change is told once, with its layout the first time only") {
-    val tracker = new ResidencyTracker("1", file => Some(known(file.high.toInt)), 10, 10000)
+    val tracker = new ResidencyTracker("1", None, file => Some(known(file.high.toInt)), 10, 10000)
     val sent = mutable.ArrayBuffer.empty[ResidencyDelta]
     def report(chunks: (Int, Int)*): Unit = {
       sent.clear()
@@ -167,7 +168,7 @@ class ResidencyTrackerSuite extends AnyFunSuite {
     for ((bytesPerReport, files) <-
         Seq(3L * bytesOfFile -> 3, 3L * bytesOfFile - 1 -> 2, 1L -> 1)) {
       val tracker =
-        new ResidencyTracker("1", file => Some(known(file.high.toInt)), 10, bytesPerReport)
+        new ResidencyTracker("1", None, file => Some(known(file.high.toInt)), 10, bytesPerReport)
       val sent = mutable.ArrayBuffer.empty[Int]
       assert(tracker.report(snapshot((1 to 6).map(_ -> 0)), 1000, 42) { delta =>
         sent += delta.files.size

@@ -45,6 +45,18 @@ class FilePlacementSuite extends CacheSuite {
     }
   }
 
+  test(
+    "of many executors that have one pool each file names others, and no more than Spark takes") {
+    val all = Array("a", "b", "c", "d", "other", "block")
+    val named = (0 to 4).map(FilePlacement.named(all, sharers = 4, _).mkString)
+    assert(named === Seq("abc", "bcd", "cda", "dab", "abc"))
+    assert(FilePlacement.named(all, sharers = 2, 1) === Array("b", "a", "c"))
+    assert(FilePlacement.named(all, sharers = 1, 3) === all, "Spark chooses")
+    assert(
+      FilePlacement.named(Array("block"), sharers = 2, 0) === Array("block"),
+      "none may be waited for")
+  }
+
   test("a Directory that fails leaves the files as they are") {
     val directories = Seq(PartitionDirectory(InternalRow(1), Seq(null: FileStatusWithMetadata)))
     assert(placement(PlacementRules()).placed(directories) === directories)

@@ -79,8 +79,8 @@ class IcebergPlacementSuite extends AnyFunSuite with DirectoryReports {
         Seq(split(1)),
         Seq(split(2, 1000)),
         Seq(split(0), split(1)))
-    assert((0 to 2).map(found(_).executor) === Seq("1", "2", "2").map(Option(_)))
-    assert(Set("1", "2").contains(found(3).executor.get))
+    assert((0 to 2).map(found(_).executors) === Seq("1", "2", "2").map(Seq(_)))
+    assert(Set("1", "2").contains(found(3).executors.head))
     assert(!found(0).isCold && !found(0).isGuest)
     assert(found.locations(found(0)) === Array("executor_host1_1"))
   }
@@ -90,11 +90,11 @@ class IcebergPlacementSuite extends AnyFunSuite with DirectoryReports {
     Seq("1", "2").foreach(report(directory, _, 0))
     val groups = (0 until 40).map(number => Seq(split(number)))
     val first = places(directory, _ => 0, groups: _*)
-    val executors = groups.indices.map(first(_).executor.get)
+    val executors = groups.indices.map(first(_).executors.head)
     assert(executors.toSet === Set("1", "2"))
     assert(groups.indices.forall(first(_).isCold))
     val second = places(directory, _ => 0, groups.reverse: _*)
-    assert(groups.indices.map(second(_).executor.get).reverse === executors)
+    assert(groups.indices.map(second(_).executors.head).reverse === executors)
   }
 
   test("an executor that is busy for longer than reading takes is not waited for") {

@@ -87,7 +87,7 @@ class LayoutSuite extends CacheSuite {
       withConf("spark.sql.sources.useV1SourceList" -> v1) {
         val filtered = numbers.where("id > 7").queryExecution.analyzed
         val placed = partitions(planned(mapped(filtered, Special())))
-        assert(placed.map(_.asInstanceOf[PlacedPartition].executor).toSet === Executors.toSet)
+        assert(placed.flatMap(_.asInstanceOf[PlacedPartition].executors).toSet === Executors.toSet)
         val apart = planned(mapped(filtered, special))
         assert(cachedScans(apart).size === 1)
         assert(!partitions(apart).exists(_.isInstanceOf[PlacedPartition]))
@@ -189,7 +189,8 @@ class LayoutSuite extends CacheSuite {
       val own = alone(partitions(planned(plan)))
       val placed = partitions(planned(inPandas(plan, Special())))
       assert(files(placed) === files(own))
-      assert(placed.forall(one => Executors.contains(one.asInstanceOf[PlacedPartition].executor)))
+      assert(placed.forall(one =>
+        one.asInstanceOf[PlacedPartition].executors.exists(Executors.contains(_))))
       assert(placed.forall(_.preferredLocations().exists(_.startsWith("executor_"))))
       assert(orc.rdd.getNumPartitions === own.length)
       for ((kind, special) <- kinds) {

@@ -96,7 +96,7 @@ class PartitionPlanSuite extends AnyFunSuite {
     val planned = plan(thirds(1), maxSplitBytes = 1)
     assert(ranges(planned) === thirds(1).map(f => (f.urlEncodedPath, f.start, f.length)).toSet)
     assert(planned.map(_.index) === planned.indices)
-    assert(planned.forall(p => Set("1", "2")(p.executor)))
+    assert(planned.forall(p => Set("1", "2")(p.executors.head)))
   }
 
   test("splits of a known file follow its row groups, each where it is held") {
@@ -104,10 +104,37 @@ class PartitionPlanSuite extends AnyFunSuite {
     report("1", holds(2, 0, 1))
     report("2", holds(2, 2))
     val planned = plan(thirds(2))
-    val placed = planned.map(p => (p.executor, p.files.map(f => (f.start, f.length)).toSeq)).toSet
+    val placed =
+      planned.map(p => (p.executors.mkString, p.files.map(f => (f.start, f.length)).toSeq)).toSet
     assert(placed === Set(("1", Seq((0L, 500L))), ("2", Seq((500L, 500L)))))
     assert(planned.map(_.preferredLocations().toSeq).toSet ===
       Set(Seq("executor_host1_1"), Seq("executor_host2_2")))
+  }
+
+  test("of executors that have one pool each may take any task, and is waited for by none") {
+    join("1", "2", "3")
+    for (id <- Seq("1", "2")) assert(directory.accept(
+      ResidencyDelta(
+        id,
+        0,
+        1,
+        Seq(holds(2, 0, 2)),
+        capacity,
+        capacity,
+        pool = Some("/p"))).isAccepted)
+    val wait = Map("1" -> 10.0, "2" -> 0.0, "3" -> 0.0)
+    val planned = plan(thirds(2), wait)
+    assert(planned.map(_.files.map(_.start).toSeq) === Seq(Seq(0), Seq(500)))
+    for (task <- planned) {
+      assert(task.executors === Array("1", "2") && task.alternatives.isEmpty && !task.isGuest)
+      assert(!task.belongsElsewhere("1") && !task.belongsElsewhere("2"))
+      assert(task.belongsElsewhere("3"))
+      assert(task.preferredLocations() === Array("executor_host1_1", "executor_host2_2"))
+    }
+    report("3", holds(2, 0, 1, 2, 3))
+    assert(plan(thirds(2)).forall(_.executors === Array("3")))
+    // The shared pool is nearly full, and what it has more than once may serve other applications.
+    assert(released.isEmpty)
   }
 
   test("row groups of one executor that follow each other are one range") {
@@ -142,7 +169,7 @@ class PartitionPlanSuite extends AnyFunSuite {
     join("1", "2")
     val files = (1 to 8).map(split(_, 0, Length))
     val planned = plan(files, maxSplitBytes = 8 * Length)
-    assert(planned.map(_.executor).toSet === Set("1", "2") && planned.length === 2)
+    assert(planned.map(_.executors.mkString).toSet === Set("1", "2") && planned.length === 2)
     assert(ranges(planned) === files.map(f => (f.urlEncodedPath, f.start, f.length)).toSet)
   }
 
@@ -173,7 +200,7 @@ class PartitionPlanSuite extends AnyFunSuite {
       join("1", "2")
       report("1", holds(6, 0, 1))
       report("2", holds(6, 0, 2))
-      val planned = plan(thirds(6)).map(p => p.executor -> p.files.map(_.start).toSeq)
+      val planned = plan(thirds(6)).map(p => p.executors.mkString -> p.files.map(_.start).toSeq)
       assert(planned.toSet === Set("1" -> Seq(0), "2" -> Seq(500)))
       assert(released === (if (isFull) Seq(("2", Seq(key(6)), Seq(0))) else Nil))
     }
@@ -213,7 +240,7 @@ class PartitionPlanSuite extends AnyFunSuite {
     val (own, shared) = planned.partition(_.alternatives.isEmpty)
     assert(own.forall(p => p.preferredLocations().length === 1))
     assert(shared.nonEmpty && shared.forall(p =>
-      p.executor === "1" && p.alternatives === Array("2")))
+      p.executors === Array("1") && p.alternatives === Array("2")))
     assert(shared.map(_.index).min > own.map(_.index).max)
     assert(shared.map(_.preferredLocations().toSeq).toSet ===
       Set(Seq("executor_host1_1", "executor_host2_2")))
@@ -230,9 +257,9 @@ class PartitionPlanSuite extends AnyFunSuite {
     report("1", holds(7, 0, 2))
     val cold = plan(Seq(split(8, 0, Length, "block"))).head
     assert(cold.preferredLocations().toSeq ===
-      Seq(s"executor_host${cold.executor}_${cold.executor}", "block"))
+      Seq(s"executor_host${cold.executors.head}_${cold.executors.head}", "block"))
     val warm = plan(Seq(split(7, 0, Length, "block")))
-    assert(warm.filter(_.executor == "1").flatMap(_.preferredLocations()).toSet ===
+    assert(warm.filter(_.executors.contains("1")).flatMap(_.preferredLocations()).toSet ===
       Set("executor_host1_1"))
   }
 
@@ -240,6 +267,6 @@ class PartitionPlanSuite extends AnyFunSuite {
     join()
     val planned = plan(Seq(split(1, 0, Length, "block")))
     assert(planned.map(_.preferredLocations().toSeq) === Seq(Seq("block")))
-    assert(planned.map(_.executor) === Seq(null))
+    assert(planned.map(_.executors.toSeq) === Seq(Nil))
   }
 }
