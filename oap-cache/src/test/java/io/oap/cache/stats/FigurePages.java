@@ -13,12 +13,12 @@ public final class FigurePages {
       # Metrics
 
       What the cache tells of itself. Of readers: what tasks found in the pool of their executor and what they read from files. Of the pool:
-      what it is and holds. [operations.md](operations.md#monitoring) says where to look.
+      what it is and holds; executors that have one pool together each tell of all of it, and sums of ours count it once. [operations.md](operations.md#monitoring) says where to look.
 
       - SQL: `oap.system.executors` has a column for each, `oap.system.scans` for those of readers.
       - REST and event logs: a field of `pool` or `readers`, in the sums beside `readers`. Durations are nanoseconds there.
       - Spark's metrics: of the source `oap`, of the driver (sums) and of each executor.
-      - Prometheus: at `/oap/metrics/prometheus`, for each executor.
+      - Prometheus: at `/oap/metrics/prometheus`, for each executor, with the labels `executor_id` and `pool`.
       - Scan: a metric of the scan of a plan, as events and REST tell it; beside it what Spark's SQL tab calls it.
 
       This page is generated from `Figure`: change it there and run `dev/docs`.

@@ -184,8 +184,11 @@ final class GrafanaPage {
     };
   }
 
+  /** Sums over executors; what is of a pool counts once, however many executors have it. */
   private static String sum(Figure figure) {
-    return values(figure, "sum", OF_APPLICATION);
+    return figure.isOfPool()
+        ? "sum(" + values(figure, "max by (pool) ", OF_APPLICATION) + ")"
+        : values(figure, "sum", OF_APPLICATION);
   }
 
   /** What a counter grows by in a second, or a gauge is. */

@@ -34,6 +34,16 @@ public record ExecutorReport(
     return new ExecutorReport(executor, host, state, why, null, Figures.NONE, null);
   }
 
+  /** Names its pool: executors with one name have one pool together. Others have their own id. */
+  public String poolName() {
+    return isPoolShared() ? pool.name() : executor;
+  }
+
+  /** Whether other executors may have its pool, too. */
+  public boolean isPoolShared() {
+    return pool != null && pool.name() != null;
+  }
+
   /** Gives those of the pool and of the readers. */
   public Figures figures() {
     return pool == null ? readers : pool.figures().plus(readers);

@@ -12,6 +12,7 @@ import java.util.Map;
 /**
  * The pool of a process, while it is open. In JSON its figures stand beside the other fields.
  *
+ * @param name tells a pool that several processes have from others; null where it is one's own
  * @param medium see {@code spark.oap.pool.medium}
  * @param paths directories or devices it lies in, with commas
  * @param bytesOnNodes bytes on each memory node, about
@@ -20,6 +21,7 @@ import java.util.Map;
  * @param estimates what other capacities would hit; null where that is not known
  */
 public record PoolReport(
+    String name,
     String medium,
     String paths,
     Map<Integer, Long> bytesOnNodes,
@@ -30,6 +32,7 @@ public record PoolReport(
 
   @JsonCreator
   static PoolReport ofJson(
+      @JsonProperty("name") String name,
       @JsonProperty("medium") String medium,
       @JsonProperty("paths") String paths,
       @JsonProperty("bytesOnNodes") Map<Integer, Long> bytesOnNodes,
@@ -37,7 +40,7 @@ public record PoolReport(
       @JsonProperty("estimates") CapacityEstimates estimates,
       @JsonAnySetter Map<String, Object> others) {
     return new PoolReport(
-        medium, paths, bytesOnNodes, Figures.ofJson(others), nativeVersion, estimates);
+        name, medium, paths, bytesOnNodes, Figures.ofJson(others), nativeVersion, estimates);
   }
 
   @JsonAnyGetter

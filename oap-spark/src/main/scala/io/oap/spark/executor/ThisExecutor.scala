@@ -75,6 +75,7 @@ private[spark] object ThisExecutor {
   private def poolOf(cache: ColumnCache): PoolReport = {
     val options = cache.poolOptions
     new PoolReport(
+      Option(cache.sharedHome).map(_.toString).orNull,
       options.medium.toString.toLowerCase(Locale.ROOT),
       options.paths.asScala.mkString(","),
       cache.bytesOnNodes,

@@ -37,7 +37,11 @@ private object ResidencyTables {
   private val chunks = new SystemTable[(Held, HeldChunk)](
     "chunks",
     Seq[SystemColumn[(Held, HeldChunk)]](
-      SystemColumn("executor_id", StringType, "executor that holds it", _._1._1),
+      SystemColumn(
+        "executor_id",
+        StringType,
+        "executor that holds it; one of them where several have one pool together",
+        _._1._1),
       SystemColumn("path", StringType, "file it is of", _._1._2.path),
       SystemColumn("row_group", IntegerType, "ordinal of the row group in the file", _._2.rowGroup),
       SystemColumn(
@@ -61,7 +65,8 @@ private object ResidencyTables {
     ),
     session => {
       val cluster = Cluster.of(session.sparkContext)
-      requireFew(cluster.askFigures().flatMap(_.value).map(_.figures.get(Figure.CHUNKS)).sum)
+      requireFew(cluster.askFigures().flatMap(_.value).distinctBy(_.poolName)
+        .map(_.figures.get(Figure.CHUNKS)).sum)
       val rows = ArrayBuffer.empty[(Held, HeldChunk)]
       eachFile(session) { (executor, file) =>
         val held = (executor, file)
@@ -225,12 +230,16 @@ private object ResidencyTables {
       sum: A => HeldSum,
       whole: String,
       part: A => Double = (_: A) => 1.0): Seq[SystemColumn[A]] = Seq(
-    SystemColumn("executors", IntegerType, "how many executors hold any of it", sum(_).executors),
+    SystemColumn(
+      "executors",
+      IntegerType,
+      "how many executors hold any of it; those that have one pool together count as one",
+      sum(_).executors),
     SystemColumn("files", IntegerType, "of how many files", sum(_).files),
     SystemColumn(
       "chunks",
       LongType,
-      "column chunks, each time an executor holds one",
+      "column chunks, each time a pool holds one",
       sum(_).chunks),
     SystemColumn(
       "encoded_bytes",
@@ -245,10 +254,24 @@ private object ResidencyTables {
       held => sum(held).share(part(held)))
   )
 
-  /** Calls with each executor and each file that it holds some of, as their answers arrive. */
-  private def eachFile(session: SparkSession)(take: (String, HeldFile) => Unit): Unit =
-    Cluster.of(session.sparkContext).eachPart(
+  /**
+   * Calls with each executor and each file that it holds some of, as their answers arrive. Of
+   * executors that have one pool together the first one that tells of a file has its chunks.
+   */
+  private def eachFile(session: SparkSession)(take: (String, HeldFile) => Unit): Unit = {
+    val cluster = Cluster.of(session.sparkContext)
+    val told = mutable.HashSet.empty[(String, (String, Long, Long, String))]
+    // Not before the executors have told of their pools.
+    lazy val sharedPools = cluster.status.snapshot().executors.asScala.map(_.report)
+      .filter(_.isPoolShared).map(one => one.executor -> one.poolName).toMap
+    cluster.eachPart(
       Patience,
       report => 1 + (report.figures.get(Figure.CHUNKS) / ChunksAtATime).toInt,
-      PartsAtATime)(ListChunks(_))((executor, files) => files.foreach(take(executor, _))): Unit
+      PartsAtATime)(ListChunks(_)) { (executor, files) =>
+      for (file <- files) {
+        val isNew = sharedPools.get(executor).forall(pool => told.add(pool -> file.identity))
+        take(executor, if (isNew) file else file.copy(chunks = Array.empty))
+      }
+    }: Unit
+  }
 }

@@ -56,6 +56,13 @@ private[spark] object SystemTables {
         _.state
       ),
       SystemColumn("why", StringType, "the reason, where the state has one", _.why),
+      SystemColumn(
+        "pool",
+        StringType,
+        "names its pool: executors with one name have one pool together, and each tells the figures " +
+          "of all of it; the executor's id where the pool is its own",
+        report => Option(report.pool).map(_ => report.poolName).orNull
+      ),
       ofPool("medium", StringType, "where the pool lies, see spark.oap.pool.medium", _.medium),
       ofPool("path", StringType, "directories or devices of the pool", _.paths),
       ofPool(

@@ -53,15 +53,19 @@ private[spark] object Advice {
   /** For each executor that is there and has a pool, and for all. */
   def of(snapshot: CacheSnapshot): Seq[Advice] = {
     val live = snapshot.executors.asScala.filter(_.isLive).map(_.report).toSeq
-    val each = byExecutor(live.sortBy(report => (report.executor.length, report.executor)))
-    each.flatten ++ sum(each)
+    val each = for {
+      report <- live.sortBy(report => (report.executor.length, report.executor))
+      pool <- Option(report.pool)
+      estimates <- Option(pool.estimates)
+    } yield report.poolName ->
+      ofOne(report.executor, pool.figures.get(Figure.CAPACITY_BYTES), estimates)
+    each.flatMap(_._2) ++ sum(each.groupMap(_._1)(_._2).values.map(ofPool).toSeq)
   }
 
-  private def byExecutor(reports: Seq[ExecutorReport]): Seq[Seq[Advice]] = for {
-    report <- reports
-    pool <- Option(report.pool)
-    estimates <- Option(pool.estimates)
-  } yield ofOne(report.executor, pool.figures.get(Figure.CAPACITY_BYTES), estimates)
+  /** What executors that have one pool together ask it for, which has its capacity once. */
+  private def ofPool(byExecutor: Seq[Seq[Advice]]): Seq[Advice] = byExecutor.transpose.map(
+    _.reduce((a, b) =>
+      a.copy(asked = a.asked + b.asked, held = a.held + b.held, hit = a.hit + b.hit)))
 
   private def ofOne(
       executor: String,
@@ -76,10 +80,10 @@ private[spark] object Advice {
     }.toSeq
   }
 
-  private def sum(byExecutor: Seq[Seq[Advice]]): Seq[Advice] =
-    if (byExecutor.isEmpty) Nil
+  private def sum(byPool: Seq[Seq[Advice]]): Seq[Advice] =
+    if (byPool.isEmpty) Nil
     else {
-      byExecutor.transpose.map(_.reduce((a, b) =>
+      byPool.transpose.map(_.reduce((a, b) =>
         Advice(
           All,
           a.capacity + b.capacity,

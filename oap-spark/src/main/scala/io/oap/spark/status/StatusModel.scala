@@ -2,6 +2,7 @@ package io.oap.spark.status
 
 import java.util.{ArrayDeque, ArrayList, LinkedHashMap, List => JavaList, Map => JavaMap}
 
+import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 import io.oap.spark.status.CacheSnapshot._
@@ -25,6 +26,9 @@ private final class StatusModel {
   private val scans = new ArrayDeque[ScanReport]
   private var totals = new Sample(0, 0, Figures.NONE)
 
+  /** By name: what the executors that have it together have told last. */
+  private val sharedPools = mutable.HashMap.empty[String, SharedPool]
+
   /** An executor that is known already goes on. */
   def executorAdded(id: String, host: String): Unit =
     if (live.size < MostLive && !counted.containsKey(id)) {
@@ -38,7 +42,8 @@ private final class StatusModel {
     totals = new Sample(
       totals.atMillis,
       totals.executors - (if (status.sampledMillis > 0) 1 else 0),
-      totals.figures.minus(status.report.figures.gauges))
+      totals.figures.minus(alone(status.report).gauges))
+    leavePool(status.report)
     addGone(status.sampledMillis, status.report)
   }
 
@@ -59,8 +64,10 @@ private final class StatusModel {
           // A clock may be set back.
           math.max(atMillis, totals.atMillis),
           totals.executors + (if (before.sampledMillis > 0) 0 else 1),
-          totals.figures.minus(before.report.figures).plus(report.figures)
+          totals.figures.minus(alone(before.report)).plus(alone(report))
         )
+        if (before.report.poolName != report.poolName) leavePool(before.report)
+        toldOfPool(report)
         live.put(id, new ExecutorStatus(true, atMillis, report))
         samples.add(totals)
       // What an executor told last may come after the event that it has gone.
@@ -75,7 +82,32 @@ private final class StatusModel {
   }
 
   private def counters(report: ExecutorReport): Figures =
-    report.figures.minus(report.figures.gauges)
+    alone(report).minus(alone(report).gauges)
+
+  /** What an executor adds to the totals whichever others there are. */
+  private def alone(report: ExecutorReport): Figures =
+    if (report.isPoolShared) report.readers else report.figures
+
+  private def toldOfPool(report: ExecutorReport): Unit = if (report.isPoolShared) {
+    val before = sharedPools.getOrElse(report.poolName, SharedPool(Set.empty, Figures.NONE))
+    val now = SharedPool(before.executors + report.executor, report.pool.figures)
+    addToTotals(now.figures.minus(before.figures))
+    sharedPools(report.poolName) = now
+  }
+
+  /** What the pool has counted stays in the totals when the last executor that has it goes. */
+  private def leavePool(report: ExecutorReport): Unit =
+    if (report.isPoolShared) for (pool <- sharedPools.get(report.poolName)) {
+      val rest = pool.executors - report.executor
+      if (rest.nonEmpty) sharedPools(report.poolName) = pool.copy(executors = rest)
+      else {
+        sharedPools.remove(report.poolName)
+        addToTotals(Figures.NONE.minus(pool.figures.gauges))
+      }
+    }
+
+  private def addToTotals(figures: Figures): Unit =
+    totals = new Sample(totals.atMillis, totals.executors, totals.figures.plus(figures))
 
   def scanEnded(scan: ScanReport): Unit = {
     scans.addLast(scan)
@@ -136,6 +168,9 @@ private object StatusModel {
   val MostColumns = 10000
   val MostSamples = 720
   val LeastSampleMillis = 2000L
+
+  /** A pool that executors have together, with its figures. */
+  private final case class SharedPool(executors: Set[String], figures: Figures)
 
   /** Keeps so many entries, those that were put last, in that order. */
   private final class Last[K, V](most: Int) extends LinkedHashMap[K, V] {

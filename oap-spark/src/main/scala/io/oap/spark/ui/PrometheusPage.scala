@@ -5,10 +5,11 @@ import scala.jdk.CollectionConverters._
 import jakarta.servlet.http.{HttpServlet, HttpServletRequest, HttpServletResponse}
 
 import io.oap.cache.stats.Figure
-import io.oap.spark.status.CacheSnapshot
+import io.oap.spark.status.{CacheSnapshot, ExecutorReport}
 
 /**
- * The figures of each executor for Prometheus, at `prometheus`, with the executor as a label. They
+ * The figures of each executor for Prometheus, at `prometheus`, with the executor and its pool as
+ * labels: executors that have one pool together have its name, and each the figures of all of it. They
  * stand beside Spark's own page of executors, to which nothing can be added; in Spark's metrics
  * system the executor is part of a metric's name.
  */
@@ -36,7 +37,9 @@ private final class PrometheusPage(
         "application_id" -> applicationId,
         "application_name" -> applicationName,
         "executor_id" -> status.report.executor,
-        "host" -> status.report.host)
+        "host" -> status.report.host,
+        "pool" -> poolOf(status.report)
+      )
       labels.map { case (name, value) => s"""$name="${escaped(value)}"""" }.mkString(
         "{",
         ",",
@@ -53,6 +56,10 @@ private final class PrometheusPage(
         }
     }.mkString("", "\n", "\n")
   }
+
+  /** A shared pool may be that of several applications. */
+  private def poolOf(report: ExecutorReport): String =
+    if (report.isPoolShared) report.poolName else s"$applicationId/${report.executor}"
 
   private def escaped(value: String): String =
     value.replace("\\", "\\\\").replace("\"", "\\\"").replace("\n", "\\n")

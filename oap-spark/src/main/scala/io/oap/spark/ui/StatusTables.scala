@@ -35,6 +35,10 @@ private object StatusTables {
         status =>
           <td title={Option(status.report.why).getOrElse("")}>{state(status)}{why(status)}</td>
       ),
+      text[ExecutorStatus](
+        "Pool",
+        "Executors with one name here have one pool together, and each shows all of it")(status =>
+        if (status.report.isPoolShared) status.report.poolName else ""),
       text[ExecutorStatus]("Medium", "Where the pool lies")(pool(_).fold("")(_.medium)),
       text[ExecutorStatus](
         "Memory Nodes",

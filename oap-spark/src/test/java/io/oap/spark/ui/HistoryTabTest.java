@@ -56,7 +56,7 @@ class HistoryTabTest {
   private static final Figures POOL_FIGURES =
       Figures.ofJson(Map.of("capacityBytes", LARGE, "usedBytes", 7, "evictions", 10));
   private static final PoolReport POOL =
-      new PoolReport("dram", "", Map.of(1, LARGE), POOL_FIGURES, "1.0", ESTIMATES);
+      new PoolReport(null, "dram", "", Map.of(1, LARGE), POOL_FIGURES, "1.0", ESTIMATES);
   private static final MemoryReport MEMORY =
       new MemoryReport("1", Map.of(1, LARGE), Map.of(0, 3L, 1, LARGE));
   private static final List<SparkListenerEvent> EVENTS =

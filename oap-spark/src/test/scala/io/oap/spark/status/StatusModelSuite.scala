@@ -21,6 +21,7 @@ class StatusModelSuite extends AnyFunSuite {
     at.plus(figures(Figure.OF_READERS)(random.nextInt(1000).toLong))
 
   private def pool(random: Random, evictions: Long): PoolReport = new PoolReport(
+    null,
     "dram",
     "",
     JavaMap.of(),
@@ -117,6 +118,7 @@ class StatusModelSuite extends AnyFunSuite {
   test("an executor whose events a compacted log has lost counts as one that has gone") {
     val model = new StatusModel
     val pool = new PoolReport(
+      null,
       "dram",
       "",
       JavaMap.of(),
@@ -134,6 +136,47 @@ class StatusModelSuite extends AnyFunSuite {
     assert(model.executorCount === 1 && snapshot.totals.executors === 1)
     assert(snapshot.totals.figures.get(Figure.HITS) === 12)
     assert(snapshot.totals.figures.get(Figure.CAPACITY_BYTES) === 100)
+  }
+
+  test("a pool that executors have together counts once, as it was told of last") {
+    val model = new StatusModel
+    def told(id: String, at: Long, hits: Long, used: Long, evictions: Long, name: String): Unit =
+      model.executorSampled(
+        at,
+        report(
+          id,
+          read(hits),
+          new PoolReport(
+            name,
+            "dram",
+            "/p",
+            JavaMap.of(),
+            figures(JavaList.of(Figure.CAPACITY_BYTES))(100)
+              .plus(figures(JavaList.of(Figure.USED_BYTES))(used))
+              .plus(figures(JavaList.of(Figure.EVICTIONS))(evictions)),
+            "1",
+            null
+          )
+        )
+      )
+    def sums = Seq(Figure.CAPACITY_BYTES, Figure.USED_BYTES, Figure.EVICTIONS, Figure.HITS)
+      .map(model.sums.figures.get(_))
+    Seq("1", "2", "3").foreach(model.executorAdded(_, "host"))
+    told("1", 1000, 3, 40, 5, "/p")
+    told("2", 2000, 4, 50, 6, "/p")
+    assert(sums === Seq(100, 50, 6, 7))
+    told("3", 3000, 1, 7, 2, null)
+    assert(sums === Seq(200, 57, 8, 8))
+    told("1", 4000, 5, 60, 9, "/p")
+    assert(sums === Seq(200, 67, 11, 10) && model.sums.executors === 3)
+    model.executorRemoved("1")
+    assert(sums === Seq(200, 67, 11, 10), "the other one has it")
+    told("1", 4500, 6, 60, 9, "/p")
+    assert(sums === Seq(200, 67, 11, 11), "it came late")
+    model.executorRemoved("2")
+    assert(sums === Seq(100, 7, 11, 11), "what it has evicted is of the past")
+    told("3", 5000, 1, 8, 0, "/q")
+    assert(sums === Seq(100, 8, 9, 11), "it has another pool now")
   }
 
   test("what an executor told before it went counts once, however many went after it") {

@@ -100,6 +100,7 @@ class CacheTabSuite extends CacheSuite {
       val ofExecutors = get("/oap/metrics/prometheus")
       assert(inSql === Seq("hits_total", "misses_total", "bytes_from_pool_total", "used_bytes")
         .map(name => metric(ofExecutors, s"oap_executor_$name{")))
+      assert(ofExecutors.contains(s""",pool="$application/driver"}"""), "it is its own")
       val bean = new ObjectName(s"metrics:name=$application.driver.oap.hits,type=counters")
       assert(ManagementFactory.getPlatformMBeanServer.getAttribute(bean, "Count") === inSql.head)
     }
