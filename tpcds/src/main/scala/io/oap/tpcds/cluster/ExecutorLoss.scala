@@ -48,7 +48,9 @@ final class ExecutorLoss(options: ClusterOptions) extends ClusterMeasurement {
     val (lost, lostBytes) = before.bytes.maxBy(_._2)
     val query = warm.queries.maxBy(_.fromPool).query
     val what = if (isAnnounced) "decommission" else "kill -9"
-    say(s"$what of executor $lost, which holds ${RoundTable.megabytes(lostBytes)}, in $query")
+    val alone = RoundTable.megabytes(before.bytesAlone(lost))
+    say(s"$what of executor $lost, which holds ${RoundTable.megabytes(lostBytes)}, " +
+      s"$alone of it alone, in $query")
     val known = application.addresses
     val interrupted = lose(application, before.executors(lost).host, query, measured)
     say(s"$query then read ${RoundTable.megabytes(interrupted.fromFile)} from files")
@@ -74,7 +76,7 @@ final class ExecutorLoss(options: ClusterOptions) extends ClusterMeasurement {
       100 * later.map(_.share).max,
       Bars.FromOwnPool)
     bars.atMost(
-      "bytes that the other executors gave up",
+      "bytes that only other executors had and gave up",
       after.givenUpSince(before, lost).toDouble,
       0)
   }

@@ -35,17 +35,29 @@ final case class Held(executors: Map[String, HeldByExecutor]) {
   def neededBytes: Long =
     distinct.values.map(bytes => (bytes + Held.Unit - 1) / Held.Unit).sum * Held.Unit
 
+  /** Bytes of what an executor holds and no other one does. */
+  def bytesAlone(id: String): Long = {
+    val others = (executors - id).values.map(_.chunks)
+    executors(id).chunks.collect {
+      case (chunk, bytes) if !others.exists(_.contains(chunk)) => bytes
+    }
+      .sum
+  }
+
   /**
-   * Bytes that executors other than `lost` held before and no longer hold now, among those that
-   * were there then.
+   * Bytes that executors held before and `lost` did not, and that none of those who held them holds
+   * any more. What one of several has given up is still there.
    */
   def givenUpSince(before: Held, lost: String): Long = {
-    for {
-      (id, former) <- before.executors.toSeq if id != lost
-      now = executors.get(id).fold(Map.empty[ChunkInPool, Long])(_.chunks)
-      (chunk, bytes) <- former.chunks if !now.contains(chunk)
-    } yield bytes
-  }.sum
+    def has(held: Held, id: String, chunk: ChunkInPool) =
+      held.executors.get(id).exists(_.chunks.contains(chunk))
+    before.distinct.collect {
+      case (chunk, bytes)
+          if !has(before, lost, chunk) &&
+            !executors.keys.exists(id => has(before, id, chunk) && has(this, id, chunk)) =>
+        bytes
+    }.sum
+  }
 }
 
 object Held {

@@ -45,8 +45,21 @@ class HeldSuite extends AnyFunSuite {
   test("given up is what others than the lost one no longer hold") {
     val after = held("0" -> Map("b" -> 65L, "d" -> 10L), "2" -> Map("a" -> 100L))
     assert(after.givenUpSince(two, "1") == 100)
-    assert(after.givenUpSince(two, "none of them") == 100 + 65 + 70)
+    assert(after.givenUpSince(two, "none of them") == 100 + 70)
     assert(two.givenUpSince(two, "1") == 0)
+  }
+
+  test("what another one still has is not given up, nor is the copy of what was lost") {
+    val before = held(
+      "0" -> Map("a" -> 1L, "b" -> 2L, "c" -> 4L),
+      "1" -> Map("b" -> 2L),
+      "2" -> Map("c" -> 4L, "d" -> 8L))
+    assert(before.bytesAlone("0") == 1 && before.bytesAlone("1") == 0)
+    assert(held("0" -> Map("a" -> 1L)).givenUpSince(before, "2") == 2)
+    assert(held("1" -> Map("b" -> 2L)).givenUpSince(before, "2") == 1)
+    assert(held("0" -> Map("a" -> 1L, "b" -> 2L)).givenUpSince(before, "1") == 4 + 8)
+    // Who has it instead has read it from files.
+    assert(held("3" -> Map("a" -> 1L, "b" -> 2L)).givenUpSince(before, "2") == 1 + 2)
   }
 
   test("chunks of equal length are all counted") {
