@@ -30,8 +30,8 @@ private final class HandOvers(
   /** Of executors that leave, which have no time to wait until newcomers have all. */
   private val forLeaving = Background.threads("oap-hand-over-%d", MostThreads)
 
-  /** When the last one was begun that does not wait for others. */
-  @volatile private var begunAt = Option.empty[Long]
+  /** Tasks of what [[begin]] has begun that have not ended. */
+  private val underWay = new AtomicInteger
 
   /** Executors refuse what is more at a time than they have threads for, and others ask them too. */
   private val places = Striped.lazyWeakSemaphore(Stripes, AtATime)
@@ -45,12 +45,19 @@ private final class HandOvers(
   def begin(from: String, what: String, stays: Option[FiniteDuration])(
       deal: => Option[HandOver]): Unit = {
     val threads = if (stays.isDefined) forLeaving else forNewcomers
-    begunAt = Some(nanoTime())
-    threads.execute(() => run(from, what, threads, new Questions(stays), deal))
+    execute(threads)(run(from, what, threads, new Questions(stays), deal))
   }
 
-  /** Whether something is copied that [[begin]] has begun, or may be. */
-  def mayBeUnderWay: Boolean = begunAt.exists(nanoTime() - _ < MostTime.toNanos)
+  /** Whether something is copied, or is to be, that [[begin]] has begun. */
+  def isUnderWay: Boolean = underWay.get > 0
+
+  private def execute(threads: Executor)(task: => Unit): Unit = {
+    underWay.incrementAndGet()
+    threads.execute { () =>
+      try task
+      finally underWay.decrementAndGet(): Unit
+    }
+  }
 
   /**
    * Has an executor that stays hand something over, one part at a time, and waits until it has, or
@@ -116,7 +123,7 @@ private final class HandOvers(
     /** Has another thread pass parts, too, unless there are enough. */
     def passOnAnotherThread(): Unit =
       for (some <- threads if passing.getAndUpdate(n => math.min(n + 1, AtATime)) < AtATime)
-        some.execute(() => pass())
+        execute(some)(pass())
 
     /** Does nothing where no thread has been free in time: those that were have ended it. */
     def pass(): Unit =

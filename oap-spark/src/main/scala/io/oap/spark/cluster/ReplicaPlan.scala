@@ -28,13 +28,13 @@ private final case class HotRowGroup(
 
 /**
  * Which row groups are to have a second copy, and where: the hottest, until a share of each pool is
- * used. A pure function.
+ * used, or all of it that a copy could enter. A pure function.
  */
 private object ReplicaPlan {
 
   /**
-   * Asks by which a row group must be ahead of one that is copied: counts of what is as hot differ a
-   * little, and copies would come and go.
+   * Asks by which a row group must be ahead of one that is copied, or that is in a full pool: counts
+   * of what is as hot differ a little, and copies would come and go.
    */
   private val Lead = 1.0
 
@@ -48,33 +48,40 @@ private object ReplicaPlan {
    *
    * @param all of equal keys the first one counts
    * @param executors those without a pool get nothing
+   * @param askedFor bytes of an executor's pool that were asked for so often or more often
    * @return the index of the executor for each row group that is to have a copy, the hottest first
    */
   def of(
       all: Seq[HotRowGroup],
       executors: Array[LiveExecutor],
-      share: PoolShare): Seq[(HotRowGroup, Int)] = {
+      share: PoolShare,
+      askedFor: (Int, Double) => Long): Seq[(HotRowGroup, Int)] = {
     val room = executors.map(one => share.of(math.max(one.capacityBytes, 0)))
     val hosts = executors.map(_.host)
     val isOneHost = hosts.distinct.length < 2
     lazy val place = Placement.byHashAmong(executors)
+    val entering = new Array[Long](executors.length)
     val chosen = ArrayBuffer.empty[(HotRowGroup, Int)]
     val hottestFirst = all.distinctBy(_.key).sortBy(one =>
       (-one.asks - (if (one.isCopied) Lead else 0), !one.isCopied, Hash64.mix(one.key)))
     for (one <- hottestFirst) {
+      def isThere(e: Int) = one.isCopied && e == one.keeper
+      def fits(e: Int) = room(e) >= one.bytes && (isThere(e) ||
+        askedFor(e, one.asks - Lead) + entering(e) + one.bytes <= executors(e).capacityBytes)
       val may = executors.indices.map { e =>
         e != one.holder && room(e) > 0 && (isOneHost || hosts(e) != hosts(one.holder))
       }.toArray
       var keeper = one.keeper
-      if (keeper < 0 || !may(keeper) || room(keeper) < one.bytes) keeper = place(one.key, may)
+      if (keeper < 0 || !may(keeper) || !fits(keeper)) keeper = place(one.key, may)
       var tried = 1
-      while (keeper >= 0 && room(keeper) < one.bytes) {
+      while (keeper >= 0 && !fits(keeper)) {
         may(keeper) = false
         keeper = if (tried < MostTried) place(one.key, may) else -1
         tried += 1
       }
       if (keeper >= 0) {
         room(keeper) -= one.bytes
+        if (!isThere(keeper)) entering(keeper) += one.bytes
         chosen += one -> keeper
       }
     }

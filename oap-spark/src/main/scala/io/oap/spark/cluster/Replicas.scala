@@ -18,7 +18,8 @@ import io.oap.spark.rpc.Background
 /**
  * Keeps second copies of the row groups that are asked for most and that one executor holds alone,
  * so that they need not be read from files when it dies without notice. Now and then the executors
- * are asked what they have of these, and some copy what others hold. Nothing waits for it.
+ * are asked what they have of these, and some copy what others hold. The executor that takes the
+ * place of one that has died copies what is left of that one's. Nothing waits for it.
  *
  * @param share how much of each pool the copies may have
  * @param ask has an executor answer; nothing where it does not, or has no pool
@@ -38,10 +39,14 @@ private final class Replicas(
   private val thread = Background.thread("oap-replicas", mostWaiting = 1)
   private val copying = Background.threads("oap-replica-%d", AtATime)
 
+  /** The executors that have a pool. */
   private var seen = Set.empty[String]
+
+  /** Executors with a pool that have come since the last work. */
+  private var newcomers = Set.empty[String]
   private var pause = LeastPause
   private var due = nanoTime()
-  private var isInRound = false
+  private var isAtWork = false
 
   /** By executor, what it told last: it counts when a later question is not answered in time. */
   private var told = Map.empty[String, HotRowGroups]
@@ -52,24 +57,50 @@ private final class Replicas(
   /** Row groups that were to be copied then, by `Hash64.pieceKey`. */
   private var triedLast = Set.empty[Long]
 
-  /** Begins a round if one is due; called some times in a second. */
+  /** Where copies are to be since the last round. */
+  private var kept = Seq.empty[Kept]
+
+  /** Begins what is due; called some times in a second. */
   def check(): Unit = {
+    val pools = directory.snapshot()._2.filter(_.capacityBytes > 0).map(_.id).toSet
     // What leaves or has just come is copied first: it is lost for certain, or asked for now.
-    val begins = !handOvers.mayBeUnderWay && synchronized {
-      val ids = directory.executorIds
-      if (ids != seen) {
-        seen = ids
-        pause = LeastPause
-        due = math.min(due, nanoTime() + pause.toNanos)
-      }
-      val begins = !isInRound && nanoTime() >= due
-      isInRound ||= begins
+    val isFree = !handOvers.isUnderWay
+    val begins = synchronized {
+      if (pools != seen) changed(pools)
+      val begins = !isAtWork && isFree && (newcomers.nonEmpty || nanoTime() >= due)
+      isAtWork ||= begins
       begins
     }
-    if (begins) thread.execute(() => tryRound())
+    if (begins) thread.execute(() => work())
   }
 
-  private[cluster] def isInRoundNow: Boolean = synchronized(isInRound)
+  private def changed(pools: Set[String]): Unit = {
+    val come = pools -- seen
+    // Copies of what was lost are to be found by whoever takes its place, for some time.
+    if (!seen.subsetOf(pools)) due = nanoTime() + ReplacedTime.toNanos
+    if (come.nonEmpty) due = math.min(due, nanoTime() + LeastPause.toNanos)
+    pause = LeastPause
+    newcomers = (newcomers ++ come).intersect(pools)
+    seen = pools
+  }
+
+  private[cluster] def isAtWorkNow: Boolean = synchronized(isAtWork)
+
+  private def work(): Unit =
+    try {
+      val come = synchronized {
+        val come = newcomers
+        newcomers = Set.empty
+        come
+      }
+      if (come.nonEmpty && restore(come)) synchronized {
+        // By then they have reported what they have.
+        due = math.max(due, nanoTime() + LeastPause.toNanos)
+      }
+      if (synchronized(nanoTime() >= due)) tryRound()
+    } catch {
+      case NonFatal(e) => logWarning("What is left of a lost executor's is not copied", e)
+    } finally synchronized { isAtWork = false }
 
   private def tryRound(): Unit = {
     var missing = 0L
@@ -81,8 +112,8 @@ private final class Replicas(
         val isOfUse = missing > 0 && (missingBefore == 0 || missing < Progress * missingBefore)
         pause = if (isOfUse) LeastPause else (pause * 2).min(MostPause)
         missingBefore = missing
-        due = nanoTime() + pause.toNanos
-        isInRound = false
+        // It may be later if an executor was lost meanwhile.
+        due = math.max(due, nanoTime() + pause.toNanos)
       }
   }
 
@@ -103,12 +134,42 @@ private final class Replicas(
     val hot = asked.flatMap(i => told.get(live(i).id).toSeq.flatMap(alone.of(_, i)))
     val pools = live.indices.map(i =>
       if (asked.contains(i)) live(i) else live(i).copy(capacityBytes = 0)).toArray
-    val chosen = ReplicaPlan.of(hot, pools, share).take(MostKept)
+    val askedFor = (e: Int, asks: Double) =>
+      told.get(live(e).id).fold(live(e).usedBytes)(_.bytesAskedFor(asks))
+    val chosen = ReplicaPlan.of(hot, pools, share, askedFor).take(MostKept)
     // At once, so that no plan sends tasks to them meanwhile.
     directory.keepReplicas(ReplicaPlan.keepers(chosen, known(_)))
+    kept = chosen.map { case (one, keeper) => Kept(one, live(one.holder).id, live(keeper).id) }
     val missing = chosen.filterNot(_._1.isCopied)
     copy(missing, live)
     missing.map(_._1.bytes).sum
+  }
+
+  /**
+   * Has executors that have come copy what others keep of those that were lost, each of one of
+   * them, and remembers that, so that plans send tasks there as soon as they have it. The copies
+   * stay.
+   *
+   * @return whether there is anything of that
+   */
+  private def restore(come: Set[String]): Boolean = {
+    val (known, live) = directory.snapshot()
+    val index = live.indices.map(i => live(i).id -> i).toMap
+    val lost = kept.map(_.holder).distinct.filterNot(index.contains).sorted
+    val places = lost.zip(come.intersect(index.keySet).toSeq.sorted).toMap
+    val dealt = for {
+      Kept(one, holder, keeper) <- kept
+      to <- places.get(holder).map(index)
+      from <- index.get(keeper) if from != to
+    } yield {
+      directory.settle(one.key, known(to), one.bytes)
+      Dealt(one, from, to)
+    }
+    for ((before, now) <- places)
+      logInfo(s"Executor $now is to copy what others keep of executor $before's column cache")
+    copyAll(dealt, live)
+    kept = kept.map(one => places.get(one.holder).fold(one)(now => one.copy(holder = now)))
+    dealt.nonEmpty
   }
 
   private def copy(missing: Seq[(HotRowGroup, Int)], live: Array[LiveExecutor]): Unit = {
@@ -120,15 +181,19 @@ private final class Replicas(
       before < MostBytes
     }
     triedLast = some.map(_._1.key).toSet
-    val deals = some.groupBy(_._1.holder).map { case (holder, ofOne) =>
-      live(holder).id -> HandOver(
+    copyAll(some.map { case (one, keeper) => Dealt(one, one.holder, keeper) }, live)
+  }
+
+  private def copyAll(dealt: Seq[Dealt], live: Array[LiveExecutor]): Unit = {
+    val deals = dealt.groupBy(_.from).map { case (from, ofOne) =>
+      live(from).id -> HandOver(
         live.map(_.id),
-        ofOne.map(_._1.file).toArray,
-        ofOne.map(_._1.rowGroup).toArray,
-        ofOne.map(_._2).toArray)
+        ofOne.map(_.rowGroup.file).toArray,
+        ofOne.map(_.rowGroup.rowGroup).toArray,
+        ofOne.map(_.to).toArray)
     }
-    val copies = deals.map { case (holder, deal) =>
-      (() => handOvers.copy(holder, deal)): Callable[Unit]
+    val copies = deals.map { case (from, deal) =>
+      (() => handOvers.copy(from, deal)): Callable[Unit]
     }
     copying.invokeAll(copies.asJavaCollection): Unit
   }
@@ -142,9 +207,23 @@ private object Replicas {
     Option.when(share.isPresent)(share.get)
   }
 
+  /**
+   * A row group that has, or is to have, a second copy.
+   *
+   * @param holder id of the executor that held it alone
+   * @param keeper id of the one that is to have the copy
+   */
+  private final case class Kept(rowGroup: HotRowGroup, holder: String, keeper: String)
+
+  /** A row group that one executor is to hand to another, by index. */
+  private final case class Dealt(rowGroup: HotRowGroup, from: Int, to: Int)
+
   /** So long at least do executors rest after a round. */
   private val LeastPause = 10.seconds
   private val MostPause = 5.minutes
+
+  /** So long may it take until another executor takes the place of one that was lost. */
+  private val ReplacedTime = 1.minute
 
   /** Once less than this part of what was missing before has still to come, copying is of use. */
   private val Progress = 0.9

@@ -118,12 +118,27 @@ private[spark] final case class TellHottest(bytes: Long, most: Int)
  * @param bytes of the chunks that the pool holds of each
  * @param asks how often they were asked for, a chunk on the average; pinned ones count as the most
  *     there is
+ * @param bytesByAsks bytes of all chunks of the pool, told or not, by how often they were asked
+ *     for; the last one is of those that were asked for as often or more often, or are pinned
  */
 private[spark] final case class HotRowGroups(
     files: Array[Long],
     rowGroups: Array[Int],
     bytes: Array[Long],
-    asks: Array[Double])
+    asks: Array[Double],
+    bytesByAsks: Array[Long]) {
+
+  /** Bytes of the chunks of the pool that were asked for so often or more often, or are pinned. */
+  def bytesAskedFor(least: Double): Long = {
+    val last = bytesByAsks.length - 1
+    var (sum, asks) = (bytesByAsks(last), last - 1)
+    while (asks >= 0 && asks >= least) {
+      sum += bytesByAsks(asks)
+      asks -= 1
+    }
+    sum
+  }
+}
 
 /**
  * Others are to copy some of what the executor holds, because it is to leave, they have come late,

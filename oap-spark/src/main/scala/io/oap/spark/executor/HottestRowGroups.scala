@@ -3,12 +3,16 @@ package io.oap.spark.executor
 import scala.collection.mutable.ArrayBuffer
 
 import io.oap.cache.ColumnCache
+import io.oap.cache.pool.PoolSnapshot.HeldKey
 
 /** The row groups of this executor's pool that are asked for most. */
 private object HottestRowGroups {
 
   /** What was asked for once may never be again. */
   private val LeastAsks = 2
+
+  /** More than policies count of a chunk that is not pinned. */
+  private val MostAsks = 31
 
   /**
    * Lists them, the hottest first.
@@ -17,7 +21,8 @@ private object HottestRowGroups {
    * @param most no more than so many
    */
   def of(cache: ColumnCache, bytes: Long, most: Int): HotRowGroups = {
-    val hottest = rowGroups(cache).sortBy(one => (-one.asks, one.file, one.rowGroup))
+    val chunks = Outgoing.chunksOf(cache, _ => true)
+    val hottest = rowGroups(chunks).sortBy(one => (-one.asks, one.file, one.rowGroup))
     val told = ArrayBuffer.empty[RowGroup]
     var sum = 0L
     for (one <- hottest if told.length < most && sum + one.bytes <= bytes) {
@@ -28,14 +33,20 @@ private object HottestRowGroups {
       told.map(_.file).toArray,
       told.map(_.rowGroup).toArray,
       told.map(_.bytes).toArray,
-      told.map(_.asks).toArray)
+      told.map(_.asks).toArray,
+      bytesByAsks(chunks.map(_._2)))
+  }
+
+  private def bytesByAsks(chunks: Seq[HeldKey]): Array[Long] = {
+    val bytes = new Array[Long](MostAsks + 1)
+    for (chunk <- chunks) bytes(math.min(chunk.asks, MostAsks)) += chunk.bytes
+    bytes
   }
 
   private final case class RowGroup(file: Long, rowGroup: Int, bytes: Long, asks: Double)
 
   /** Columns of a row group move together, so they are hot or cold together. */
-  private def rowGroups(cache: ColumnCache): Seq[RowGroup] = {
-    val chunks = Outgoing.chunksOf(cache, _ => true)
+  private def rowGroups(chunks: Seq[(Long, HeldKey)]): Seq[RowGroup] = {
     val all = for {
       ((file, rowGroup), some) <- chunks.groupMap(c => (c._1, c._2.key.rowGroup))(_._2).toSeq
     } yield {

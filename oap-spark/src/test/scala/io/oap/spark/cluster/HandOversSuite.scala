@@ -257,11 +257,26 @@ final class HandOversSuite extends AnyFunSuite {
     })
     newcomer.begin(handOvers, isLeaving = false)
     await(newcomer.begun)
+    assert(handOvers.isUnderWay)
     leaving.mayTake.countDown()
     leaving.begin(handOvers, isLeaving = true)
     await(leaving.ended)
     assert(leaving.taken.get === 10 && newcomer.taken.get === 0)
+    assert(handOvers.isUnderWay)
     newcomer.mayTake.countDown()
     await(newcomer.ended)
+    eventually(timeout(1.minute), interval(10.millis))(assert(!handOvers.isUnderWay))
+  }
+
+  test("what is not begun after all is under way no more") {
+    val handOvers = new HandOvers(new Executors((_, _) => fail("nothing is handed over")))
+    val begins = new CountDownLatch(1)
+    handOvers.begin("1", "test", stays = None) {
+      await(begins)
+      None
+    }
+    assert(handOvers.isUnderWay)
+    begins.countDown()
+    eventually(timeout(1.minute), interval(10.millis))(assert(!handOvers.isUnderWay))
   }
 }

@@ -61,6 +61,18 @@ class ReplicaLossSuite extends ExecutorsSuite(ReplicaLossSuite.Executors) with H
     }
     assert(rows(query("hot")) === expected)
     for ((executor, some) <- misses()) assert(some === before.getOrElse(executor, 0L), executor)
+    // The one that takes its place copies what the others keep of it, before a query asks for that.
+    val (newcomer, copied) = eventually(timeout(1.minute), interval(1.second)) {
+      query("cold").collect()
+      val come = CacheControl.held(spark).filterNot(one => before.contains(one._1))
+      assert(come.nonEmpty && hot(come.head._2).nonEmpty)
+      come.head._1 -> hot(come.head._2)
+    }
+    eventually(timeout(1.minute), interval(1.second))(assertAllTwice())
+    val after = misses()
+    assert(executorsNamed(query("hot")) === before.keySet - lost + newcomer)
+    assert(rows(query("hot")) === expected)
+    assert(misses() === after && holders().count(_._2(newcomer)) >= copied.size)
   }
 }
 

@@ -27,9 +27,19 @@ final class ReplicaPlanSuite extends AnyFunSuite {
       share: String,
       executors: Array[LiveExecutor],
       all: HotRowGroup*): Map[Long, Int] =
-    ReplicaPlan.of(all, executors, PoolShare.parse(share)).map { case (one, keeper) =>
+    planBeside(empty, share, executors, all: _*)
+
+  /** @param askedFor bytes of an executor's pool that were asked for so often or more often */
+  private def planBeside(
+      askedFor: (Int, Double) => Long,
+      share: String,
+      executors: Array[LiveExecutor],
+      all: HotRowGroup*): Map[Long, Int] =
+    ReplicaPlan.of(all, executors, PoolShare.parse(share), askedFor).map { case (one, keeper) =>
       one.key -> keeper
     }.toMap
+
+  private val empty: (Int, Double) => Long = (_, _) => 0
 
   private val three = Array(executor("1", "a"), executor("2", "b"), executor("3", "c"))
 
@@ -71,6 +81,21 @@ final class ReplicaPlanSuite extends AnyFunSuite {
     assert((1L to 10L).forall(key => moved(key) == 2), "there is room")
   }
 
+  test("a copy goes where it can enter: into free room, or for what was asked for less often") {
+    val all = (1L to 60L).map(hot(0, _, asks = 4))
+    // What executor 1 holds was asked for as often, but for one ask, all of that of 2 less often.
+    val askedFor = (e: Int, asks: Double) => if (e == 1 && asks <= 3) 950L else 0L
+    val chosen = planBeside(askedFor, "30%", three, all: _*)
+    assert(chosen.values.groupBy(identity).map(one => one._1 -> one._2.size) === Map(
+      1 -> 5,
+      2 -> 30))
+    val hotter = planBeside(askedFor, "30%", three, all.map(_.copy(asks = 4.5)): _*)
+    assert(hotter.values.count(_ == 1) === 30)
+    val copied = all.take(30).map(_.copy(keeper = 1, isCopied = true))
+    val full = (e: Int, _: Double) => if (e == 1) 1000L else 0L
+    assert(planBeside(full, "30%", three, copied: _*).values.toSet === Set(1), "they are there")
+  }
+
   test("random row groups and executors: nothing that would fit is left out for less") {
     info(s"oap.seed $seed")
     val random = new Random(seed)
@@ -92,7 +117,10 @@ final class ReplicaPlanSuite extends AnyFunSuite {
         )
       }
       val share = PoolShare.parse(s"${1 + random.nextInt(60)}%")
-      check(all, executors, share, ReplicaPlan.of(all, executors, share))
+      val held = executors.map(one => Seq.fill(10)(random.nextInt(10) * one.capacityBytes / 60))
+      val askedFor = (e: Int, asks: Double) =>
+        held(e).indices.filter(_ >= asks).map(held(e)(_)).sum
+      check(all, executors, share, askedFor, ReplicaPlan.of(all, executors, share, askedFor))
     }
   }
 
@@ -100,6 +128,7 @@ final class ReplicaPlanSuite extends AnyFunSuite {
       all: Seq[HotRowGroup],
       executors: Array[LiveExecutor],
       share: PoolShare,
+      askedFor: (Int, Double) => Long,
       chosen: Seq[(HotRowGroup, Int)]): Unit = {
     val isOneHost = executors.map(_.host).distinct.length == 1
     def may(one: HotRowGroup, keeper: Int) = keeper != one.holder &&
@@ -109,6 +138,9 @@ final class ReplicaPlanSuite extends AnyFunSuite {
     assert(chosen.forall { case (one, keeper) => may(one, keeper) && all.contains(one) })
     for ((keeper, some) <- chosen.groupMap(_._2)(_._1))
       assert(some.map(_.bytes).sum <= share.of(executors(keeper).capacityBytes))
+    def isThere(one: HotRowGroup, e: Int) = one.isCopied && one.keeper == e
+    for ((one, keeper) <- chosen if !isThere(one, keeper))
+      assert(askedFor(keeper, one.asks - 1) + one.bytes <= executors(keeper).capacityBytes)
     val rooms = executors.indices.map { e =>
       share.of(executors(e).capacityBytes) - chosen.filter(_._2 == e).map(_._1.bytes).sum
     }
@@ -116,8 +148,13 @@ final class ReplicaPlanSuite extends AnyFunSuite {
       one <- all.distinctBy(_.key) if !chosen.exists(_._1.key == one.key)
       e <- executors.indices if may(one, e)
     } {
+      val before = chosen.filter { case (other, keeper) => keeper == e && heat(other) >= heat(one) }
       val lessHot = chosen.filter { case (other, keeper) => keeper == e && heat(other) < heat(one) }
-      assert(rooms(e) + lessHot.map(_._1.bytes).sum < one.bytes, s"$one at $e")
+      val entered = before.filterNot(other => isThere(other._1, e)).map(_._1.bytes).sum
+      assert(
+        rooms(e) + lessHot.map(_._1.bytes).sum < one.bytes || !isThere(one, e) &&
+          askedFor(e, one.asks - 1) + entered + one.bytes > executors(e).capacityBytes,
+        s"$one at $e")
     }
   }
 }

@@ -45,7 +45,8 @@ final class ReplicasSuite extends AnyFunSuite with DirectoryReports {
         rowGroups.map(_._1).toArray,
         rowGroups.map(_._2).toArray,
         rowGroups.map(_ => 10L).toArray,
-        rowGroups.map(_ => 4.0).toArray)
+        rowGroups.map(_ => 4.0).toArray,
+        Array(0L))
 
     /** By file and row group: who hands it over, and to whom. */
     def dealt(): Map[(Long, Int), (String, String)] = synchronized {
@@ -200,16 +201,68 @@ final class ReplicasSuite extends AnyFunSuite with DirectoryReports {
     def roundsAfter(time: FiniteDuration): Int = {
       val before = executors.times
       now += time.toNanos
-      replicas.check()
-      // The round has ended when its thread has nothing to do.
-      eventually(timeout(10.seconds), interval(10.millis))(assert(!replicas.isInRoundNow))
+      work(replicas)
       executors.times - before
     }
     assert(roundsAfter(0.seconds) === 3)
     assert(roundsAfter(1.second) === 0)
     for (_ <- 1 to 10) roundsAfter(5.minutes)
     assert(roundsAfter(4.minutes) === 0 && roundsAfter(1.minute) === 3)
-    directory.executorLost("3")
-    assert(roundsAfter(1.second) === 0 && roundsAfter(10.seconds) === 2)
+    directory.executorJoined("4", "host4", 4)
+    assert(roundsAfter(10.seconds) === 0, "it has no pool yet")
+    report(directory, "4", 0)
+    executors.tells("4")
+    assert(roundsAfter(1.second) === 0 && roundsAfter(10.seconds) === 4)
+  }
+
+  test("what takes the place of a lost executor copies what others keep of it, and they keep it") {
+    val (directory, executors) = twoHolders()
+    @volatile var now = 0L
+    val replicas = this.replicas(directory, executors, () => now)
+    work(replicas)
+    val (_, keeper) = executors.dealt()((7L, 0))
+    report(directory, keeper, 1, added(7, 0, 1))
+    directory.executorLost("1")
+    work(replicas)
+    now += 30.seconds.toNanos
+    work(replicas)
+    assert(executors.dealt().isEmpty, "who has copies is not chosen anew for some time")
+    directory.executorJoined("4", "host4", 4)
+    directory.executorJoined("5", "host5", 4)
+    report(directory, "4", 0)
+    work(replicas)
+    assert(executors.dealt()((7L, 0)) === ((keeper, "4")))
+    report(directory, "5", 0)
+    work(replicas)
+    assert(executors.dealt().isEmpty, "4 has taken its place")
+    assert(holders(directory) === Set(keeper))
+    report(directory, "4", 1, added(7, 0, 1))
+    assert(holders(directory) === Set("4"), "plans do not see the copy again")
+    executors.tells("4", 7L -> 0)
+    now += 10.seconds.toNanos
+    work(replicas)
+    assert(holders(directory) === Set("4") && !executors.dealt().contains((7L, 0)))
+  }
+
+  test("copies are chosen anew when nothing has taken the place of a lost executor for a minute") {
+    val (directory, executors) = twoHolders()
+    @volatile var now = 0L
+    val replicas = this.replicas(directory, executors, () => now)
+    work(replicas)
+    val (_, keeper) = executors.dealt()((7L, 0))
+    report(directory, keeper, 1, added(7, 0, 1))
+    executors.tells(keeper, 7L -> 0)
+    directory.executorLost("1")
+    work(replicas)
+    assert(executors.dealt().isEmpty)
+    now += 1.minute.toNanos
+    work(replicas)
+    assert(executors.dealt()((7L, 0)) === ((keeper, (Set("2", "3") - keeper).head)))
+  }
+
+  /** Has what is due done, and waits until it is. */
+  private def work(replicas: Replicas): Unit = {
+    replicas.check()
+    eventually(timeout(10.seconds), interval(10.millis))(assert(!replicas.isAtWorkNow))
   }
 }
