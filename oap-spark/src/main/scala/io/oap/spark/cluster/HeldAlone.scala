@@ -64,6 +64,7 @@ private final class HeldAlone(directory: Directory, known: Array[KnownPool]) {
         told.bytes(i),
         told.asks(i),
         if (keeper == holder) -1 else keeper,
+        others.collectFirst { case (`keeper`, copied) => copied }.getOrElse(0L),
         others.contains(keeper -> bytes(own))
       ))
     }.flatten

@@ -14,7 +14,8 @@ import io.oap.spark.placement.{Hash64, LiveExecutor, Placement}
  * @param bytes what it takes in the pool there
  * @param asks how often it was asked for there
  * @param keeper index of the executor that is to keep the copy so far, or -1
- * @param isCopied whether that has all of it
+ * @param copiedBytes what that has of it
+ * @param isCopied whether that is all of it
  */
 private final case class HotRowGroup(
     holder: Int,
@@ -24,6 +25,7 @@ private final case class HotRowGroup(
     bytes: Long,
     asks: Double,
     keeper: Int,
+    copiedBytes: Long,
     isCopied: Boolean)
 
 /**
@@ -66,8 +68,9 @@ private object ReplicaPlan {
       (-one.asks - (if (one.isCopied) Lead else 0), !one.isCopied, Hash64.mix(one.key)))
     for (one <- hottestFirst) {
       def isThere(e: Int) = one.isCopied && e == one.keeper
+      def missing(e: Int) = if (e == one.keeper) one.bytes - one.copiedBytes else one.bytes
       def fits(e: Int) = room(e) >= one.bytes && (isThere(e) ||
-        askedFor(e, one.asks - Lead) + entering(e) + one.bytes <= executors(e).capacityBytes)
+        askedFor(e, one.asks - Lead) + entering(e) + missing(e) <= executors(e).capacityBytes)
       val may = executors.indices.map { e =>
         e != one.holder && room(e) > 0 && (isOneHost || hosts(e) != hosts(one.holder))
       }.toArray
@@ -81,7 +84,7 @@ private object ReplicaPlan {
       }
       if (keeper >= 0) {
         room(keeper) -= one.bytes
-        if (!isThere(keeper)) entering(keeper) += one.bytes
+        if (!isThere(keeper)) entering(keeper) += missing(keeper)
         chosen += one -> keeper
       }
     }

@@ -20,8 +20,11 @@ final class ReplicaPlanSuite extends AnyFunSuite {
       bytes: Long = 10,
       asks: Double = 4,
       keeper: Int = -1,
-      isCopied: Boolean = false): HotRowGroup =
-    HotRowGroup(holder, key, key, 0, bytes, asks, keeper, isCopied)
+      isCopied: Boolean = false,
+      copiedBytes: Long = 0): HotRowGroup = {
+    val copied = if (isCopied) bytes else copiedBytes
+    HotRowGroup(holder, key, key, 0, bytes, asks, keeper, copied, isCopied)
+  }
 
   private def plan(
       share: String,
@@ -91,9 +94,17 @@ final class ReplicaPlanSuite extends AnyFunSuite {
       2 -> 30))
     val hotter = planBeside(askedFor, "30%", three, all.map(_.copy(asks = 4.5)): _*)
     assert(hotter.values.count(_ == 1) === 30)
-    val copied = all.take(30).map(_.copy(keeper = 1, isCopied = true))
+    val copied = all.take(30).map(_.copy(keeper = 1, copiedBytes = 10, isCopied = true))
     val full = (e: Int, _: Double) => if (e == 1) 1000L else 0L
     assert(planBeside(full, "30%", three, copied: _*).values.toSet === Set(1), "they are there")
+  }
+
+  test("what a keeper has of a row group needs no room again, and no other one is chosen") {
+    val some = (1L to 20L).map(hot(0, _, keeper = 1, copiedBytes = 6))
+    val askedFor = (e: Int, _: Double) => if (e == 1) 1000L - 20 * 4 else 0L
+    assert(planBeside(askedFor, "30%", three, some: _*).values.toSet === Set(1))
+    val none = planBeside(askedFor, "30%", three, some.map(_.copy(copiedBytes = 0)): _*)
+    assert(none.values.count(_ == 1) === 8 && none.size === 20)
   }
 
   test("random row groups and executors: nothing that would fit is left out for less") {
