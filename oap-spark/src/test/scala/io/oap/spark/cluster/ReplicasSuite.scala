@@ -215,14 +215,23 @@ final class ReplicasSuite extends AnyFunSuite with DirectoryReports {
     assert(roundsAfter(1.second) === 0 && roundsAfter(10.seconds) === 4)
   }
 
-  test("what takes the place of a lost executor copies what others keep of it, and they keep it") {
-    val (directory, executors) = twoHolders()
-    @volatile var now = 0L
-    val replicas = this.replicas(directory, executors, () => now)
+  /** Has a row group copied, and its holder lost; returns who keeps the copy. */
+  private def loseHolder(
+      directory: Directory,
+      executors: Executors,
+      replicas: Replicas): String = {
     work(replicas)
     val (_, keeper) = executors.dealt()((7L, 0))
     report(directory, keeper, 1, added(7, 0, 1))
     directory.executorLost("1")
+    keeper
+  }
+
+  test("what takes the place of a lost executor copies what others keep of it, and they keep it") {
+    val (directory, executors) = twoHolders()
+    @volatile var now = 0L
+    val replicas = this.replicas(directory, executors, () => now)
+    val keeper = loseHolder(directory, executors, replicas)
     work(replicas)
     now += 30.seconds.toNanos
     work(replicas)
@@ -248,11 +257,8 @@ final class ReplicasSuite extends AnyFunSuite with DirectoryReports {
     val (directory, executors) = twoHolders()
     @volatile var now = 0L
     val replicas = this.replicas(directory, executors, () => now)
-    work(replicas)
-    val (_, keeper) = executors.dealt()((7L, 0))
-    report(directory, keeper, 1, added(7, 0, 1))
+    val keeper = loseHolder(directory, executors, replicas)
     executors.tells(keeper, 7L -> 0)
-    directory.executorLost("1")
     work(replicas)
     assert(executors.dealt().isEmpty)
     now += 1.minute.toNanos
