@@ -128,7 +128,8 @@ static bool unpin_among_others(oap_shard *shard, uint32_t number) {
 }
 
 /* Ends a pin that was taken on a chunk that is not there. A chunk of this process is counted with
- * the first pin on its slot, and no more with the last, and this may be one of both. */
+ * the first pin on its slot, and no more with the last, and this may be one of both. Its bytes are
+ * about right, where the slot has had two chunks meanwhile. */
 static void take_back(oap_shard *shard, uint32_t number, bool is_first) {
   const oap_slot *slot = &shard->slots[number];
   uint64_t bytes = is_first ? 0 : slot->bytes; /* what another thread has pinned stays till here */

@@ -11,13 +11,17 @@ import java.util.List;
  * The chunks that a pool held at one time.
  *
  * @param version the pool's content version before the chunks were listed; while {@link
- *     ColumnPool#contentVersion} is still the same, so is what the pool holds
+ *     ColumnPool#contentVersion} is still the same, so is what the pool holds. No version where the
+ *     list is not {@linkplain #isWhole whole}
  * @param chunks what was published all the while, and perhaps some of what came or went meanwhile
  */
 public record PoolSnapshot(long version, List<HeldKey> chunks) {
 
   /** Size of a C oap_held, and how many of them one buffer takes. */
   private static final int HELD_BYTES = 48;
+
+  /** OAP_NO_VERSION of oap_pool.h. */
+  private static final long NO_VERSION = -1;
 
   private static final long MOST_LISTED = Integer.MAX_VALUE / HELD_BYTES - 1;
 
@@ -32,6 +36,11 @@ public record PoolSnapshot(long version, List<HeldKey> chunks) {
 
   public PoolSnapshot {
     chunks = List.copyOf(chunks);
+  }
+
+  /** Whether no chunk is left out, as those are that another process keeps locked. */
+  public boolean isWhole() {
+    return version != NO_VERSION;
   }
 
   /**

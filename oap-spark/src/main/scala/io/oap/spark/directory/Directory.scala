@@ -85,7 +85,7 @@ final class Directory(limitBytes: Long, nanoTime: () => Long = () => System.nano
    * its pool. Says so once for a pool.
    */
   def takesPoolAlong(id: String): Boolean =
-    synchronized(Option(executors.get(id)).exists(_.pool.takeLeaving()))
+    synchronized(Option(executors.get(id)).exists(one => one.pool.takeLeaving(one)))
 
   /** Ids of the executors that have the pool of this one, itself among them. */
   def having(id: String): Seq[String] =

@@ -81,9 +81,8 @@ final class DirectoryScan private[spark] (directory: Directory, wanted: WantedCo
 
   /**
    * Row groups of which other executors still hold something than the one where they are to lie
-   * from now on, by id of those executors. Only of pools that are nearly full: elsewhere copies do
-   * no harm, and serve while the other executor is busy. In a shared pool another application may
-   * read them; otherwise they are the first to be evicted.
+   * from now on, by id of those executors. Only of pools that give them up: elsewhere copies do no
+   * harm, and serve while the other executor is busy.
    */
   def uselessCopies(
       pieces: Array[PlacementUnit],
@@ -92,7 +91,7 @@ final class DirectoryScan private[spark] (directory: Directory, wanted: WantedCo
       i <- pieces.indices if placed.isLasting(i)
       holding <- pieces(i).holdings if holding.executor != placed.executors(i)
       holder = live(holding.executor)
-      if holder.isNearlyFull && holder.pool.isEmpty
+      if holder.givesUpCopies
     } yield holder.id -> pieces(i)
     copies.groupMap(_._1)(_._2).map { case (id, some) =>
       val released = some.take(DirectoryScan.MostReleased).toArray

@@ -34,9 +34,13 @@ final private[spark] class KnownPool(val home: Option[String]) {
     members.find(one => one.hasReported && one.takesWork)
       .orElse(members.find(_.takesWork)).orElse(members.headOption)
 
-  /** Whether it is lost with an executor that leaves, as no other takes work. Says so once. */
-  private[directory] def takeLeaving(): Boolean = {
-    val isLost = !isHandedOver && !members.exists(_.takesWork)
+  /**
+   * Whether it is lost with an executor that leaves, as no other that has told of it takes work.
+   * Says so once, of an executor that has told what is in it.
+   */
+  private[directory] def takeLeaving(leaving: KnownExecutor): Boolean = {
+    val isLost = leaving.hasReported && !isHandedOver &&
+      !members.exists(one => one.takesWork && one.hasReported)
     isHandedOver ||= isLost
     isLost
   }
@@ -94,7 +98,8 @@ final private class KnownPools(
    */
   def joined(executor: KnownExecutor): Unit = {
     forgetOld()
-    val there = shared.values.asScala.find(_.isOn(executor.host))
+    // Rather one that executors have than one that is remembered.
+    val there = shared.values.asScala.filter(_.isOn(executor.host)).maxByOption(_.isLive)
     enter(executor, there.getOrElse(new KnownPool(None)))
     // What takes the place of a lost one needs its room for what that one held.
     if (executor.pool.members.size == 1 && executor.runsQueries && losses.joined())
@@ -136,7 +141,10 @@ final private class KnownPools(
   def left(executor: KnownExecutor, isReplaced: Boolean): Unit = {
     leave(executor)
     val pool = executor.pool
-    if (isReplaced && executor.takesWork && !pool.isLive) losses.lost(executor.capacityBytes)
+    if (isReplaced && executor.takesWork && !pool.isLive) {
+      val told = if (executor.hasReported) None else pool.former.map(_.executor)
+      losses.lost(told.getOrElse(executor).capacityBytes)
+    }
     if (pool.home.isDefined && executor.hasReported && !pool.members.exists(_.hasReported)) {
       // Nobody else has told what is in it.
       pool.former = Some(FormerMember(executor, nanoTime()))

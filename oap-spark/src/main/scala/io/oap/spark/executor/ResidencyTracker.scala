@@ -112,9 +112,12 @@ private final class ResidencyTracker(
 
   private def changes(snapshot: PoolSnapshot): Seq[Change] = {
     val held = heldChunks(snapshot)
+    // What a list lacks that is not whole is still there, as far as is known.
+    if (!snapshot.isWhole)
+      for ((id, (_, chunks)) <- held; before <- reported.get(id)) chunks.or(before.chunks)
     val changed = held.iterator.flatMap { case (id, (file, chunks)) => change(id, file, chunks) }
     val gone = reported.iterator.collect {
-      case (id, Reported(key, chunks)) if !held.contains(id) =>
+      case (id, Reported(key, chunks)) if snapshot.isWhole && !held.contains(id) =>
         Change(id, FileDelta(key, None, Array.empty, chunks.toLongArray), None)
     }
     (gone ++ changed).toSeq

@@ -100,7 +100,7 @@ final private class Placing(
   }
 
   /** Whether a copy is given up, once its piece has a lasting place on another executor. */
-  private def isReleased(copy: Holding): Boolean = executors(copy.executor).isNearlyFull
+  private def isReleased(copy: Holding): Boolean = executors(copy.executor).givesUpCopies
 
   private def isTooMuch(piece: PlacementUnit, owner: Int): Boolean =
     loads.displaces(owner, (piece.wantedBytes - held(piece, owner)).toDouble)

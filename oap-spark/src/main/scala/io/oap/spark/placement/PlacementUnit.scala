@@ -44,8 +44,12 @@ final case class LiveExecutor(
   def waiting(seconds: String => Double): LiveExecutor =
     copy(waitSeconds = members.map(member => seconds(member.id)).min)
 
-  /** Whether copies there take the room of what no other executor holds. */
-  def isNearlyFull: Boolean = usedBytes > LiveExecutor.NearlyFull * capacityBytes
+  /**
+   * Whether it gives up copies of what lies elsewhere, since they take the room of what no other
+   * executor holds. Not in a shared pool, where other applications may read them.
+   */
+  def givesUpCopies: Boolean =
+    pool.isEmpty && usedBytes > LiveExecutor.NearlyFull * capacityBytes
 }
 
 private[spark] object LiveExecutor {

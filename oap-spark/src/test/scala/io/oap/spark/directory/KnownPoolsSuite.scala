@@ -164,6 +164,41 @@ final class KnownPoolsSuite extends AnyFunSuite with DirectoryReports {
     assert(held(directory) === Map.empty)
   }
 
+  test("who has told of a pool hands it over, whoever else may have it") {
+    for (isFirst <- Seq(true, false)) {
+      val directory = twoAndOne()
+      sharing(directory, "1", "/p", added(7, 0, 1, 2))
+      if (isFirst) {
+        directory.executorLeaves("1")
+        assert(directory.takesPoolAlong("1"), "2 has not told of it")
+        directory.executorLeaves("2")
+        assert(!directory.takesPoolAlong("2"))
+      } else {
+        Seq("1", "2").foreach(directory.executorLeaves)
+        assert(!directory.takesPoolAlong("2") && directory.takesPoolAlong("1"))
+      }
+    }
+  }
+
+  test("a pool is lost with its size, also when the last one that had it had not told of it") {
+    val directory = twoAndOne()
+    sharing(directory, "1", "/p", added(7, 0))
+    Seq("1", "2").foreach(directory.executorLost)
+    assert(scan(directory).expectedRoomBytes === 1000)
+  }
+
+  test("who joins a host has the pool that is there rather than one that is remembered") {
+    for (pool <- Seq("/a", "/q", "/x", "/z")) {
+      val directory = twoAndOne()
+      bothTell(directory)
+      Seq("1", "2").foreach(directory.executorReleased)
+      directory.executorJoined("4", "a", 4)
+      sharing(directory, "4", pool, added(8, 0))
+      directory.executorJoined("5", "a", 4)
+      assert(members(directory) === Seq(Seq("3"), Seq("4", "5")), pool)
+    }
+  }
+
   test("an executor without a shared pool may be on a host that has one") {
     val directory = twoAndOne()
     directory.executorJoined("4", "a", 4)

@@ -30,8 +30,8 @@ class ResidencyTrackerSuite extends AnyFunSuite {
 
   private def key(file: Int) = known(file).identity.placementKey
 
-  private def snapshot(chunks: Iterable[(Int, Int)]) = new PoolSnapshot(
-    1,
+  private def snapshot(chunks: Iterable[(Int, Int)], version: Long = 1) = new PoolSnapshot(
+    version,
     chunks.map { case (file, chunk) =>
       val key = new ChunkKey(id(file), chunk / Columns, chunk % Columns, chunk % 2)
       new PoolSnapshot.HeldKey(key, 7, 1)
@@ -160,6 +160,18 @@ class ResidencyTrackerSuite extends AnyFunSuite {
     assert(sent.head.files.isEmpty)
     report()
     assert(Bits.valueOf(sent.head.files.head.evicted) === bits(0, 7))
+  }
+
+  test("what a list lacks that is not whole is not told to be gone") {
+    val tracker = new ResidencyTracker("1", None, file => Some(known(file.high.toInt)), 10, 10000)
+    val driver = new PlainDriver
+    def report(version: Long, chunks: (Int, Int)*): Unit =
+      assert(tracker.report(snapshot(chunks, version), 1000, 14)(driver.accept))
+    report(1, 4 -> 0, 4 -> 6, 5 -> 1)
+    report(-1, 4 -> 0, 4 -> 7)
+    assert(driver.chunks === Set(key(4) -> 0, key(4) -> 6, key(4) -> 7, key(5) -> 1))
+    report(2, 4 -> 0, 4 -> 7)
+    assert(driver.chunks === Set(key(4) -> 0, key(4) -> 7))
   }
 
   test("a report has as many files as its bytes allow, and at least one") {

@@ -98,20 +98,26 @@ final class ExecutorLoss(options: ClusterOptions) extends ClusterMeasurement {
       .toSeq
   }
 
-  /** Runs the query, and has the executors of the host go when tasks of it have ended. */
+  /**
+   * Runs the query, and has the executors of the host go when tasks of it have ended; again where
+   * it ends sooner than it is looked at.
+   */
   private def lose(
       application: Application,
       host: String,
       query: String,
       measured: Measured): QueryRun = {
     implicit val threads: ExecutionContext = ExecutionContext.global
-    val result = Future(application.run(query, measured.expected(query), "auto"))
-    Application.waitFor(s"middle of $query") {
-      if (result.isCompleted) {
-        throw new IllegalStateException(s"$query ended before it could be seen; take more data")
+    def begin() = Future(application.run(query, measured.expected(query), "auto"))
+    val seen = Iterator.continually(begin()).take(ExecutorLoss.MostTrials).find { result =>
+      Application.waitFor(s"middle of $query") {
+        result.isCompleted || application.isInTheMiddle(options.executors)
       }
-      application.isInTheMiddle(options.executors)
+      if (result.isCompleted) Await.result(result, Duration.Zero)
+      !result.isCompleted
     }
+    val result = seen.getOrElse(throw new IllegalStateException(
+      s"$query ended ${ExecutorLoss.MostTrials} times before it could be seen; take more data"))
     if (isAnnounced) control.retire(host, ExecutorLoss.NoticeSeconds)
     else control.kill(host, whole = false)
     Await.result(result, 10.minutes)
@@ -120,4 +126,5 @@ final class ExecutorLoss(options: ClusterOptions) extends ClusterMeasurement {
 
 private object ExecutorLoss {
   private val NoticeSeconds = 5
+  private val MostTrials = 10
 }
