@@ -179,7 +179,8 @@ bool oap_shard_is_busy(oap_shard *shard);
  * them, since the lock was not to be had. */
 bool oap_shard_list(oap_shard *shard, oap_held *out, uint64_t room, uint64_t *count);
 
-/* Adds this shard's figures. */
+/* Adds this shard's figures. Of a shared one, capacity, used bytes and chunks, those that are being
+ * loaded among them, are of all of it; all else is what this process does there. */
 void oap_shard_stats(oap_shard *shard, oap_stats *sum);
 
 /* What walks many slots lets others have the lock after so many. */

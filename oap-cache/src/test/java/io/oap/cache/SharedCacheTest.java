@@ -10,7 +10,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.oap.cache.file.FileRanges;
 import io.oap.cache.file.KnownFiles.KnownFile;
 import io.oap.cache.pool.Pin;
+import io.oap.cache.pool.PoolStats;
 import io.oap.cache.stats.CacheCounters;
+import io.oap.cache.stats.Figure;
 import io.oap.common.ChunkKey;
 import io.oap.common.FileIdentity;
 import java.io.IOException;
@@ -194,19 +196,46 @@ class SharedCacheTest {
     }
   }
 
+  /** Loads more than there is room for, so that chunks are evicted. */
+  private static void overfill(ColumnCache cache) {
+    for (int i = 0; i < 200; i++) {
+      ChunkKey other = ChunkKey.encoded(FILE.id(), i, 1);
+      ReadContext context = new ReadContext(new CacheCounters());
+      try (ChunkLoad load = cache.chunks().begin(other, 20_000, context)) {
+        load.publish(ByteBuffer.allocate(20_000), 0);
+      }
+    }
+  }
+
   @Test
   void pinOfOne_staysWhenTheOtherClears() {
     load(first);
     try (Pin pin = first.chunks().pool.pin(KEY)) {
       second.clear();
-      for (int i = 0; i < 200; i++) {
-        ChunkKey other = ChunkKey.encoded(FILE.id(), i, 1);
-        ReadContext context = new ReadContext(new CacheCounters());
-        try (ChunkLoad load = second.chunks().begin(other, 20_000, context)) {
-          load.publish(ByteBuffer.allocate(20_000), 0);
+      overfill(second);
+      assertTrue(Checksum.isRight(pin));
+    }
+  }
+
+  /** Sums over those that have one pool go by what is said here of each figure. */
+  @Test
+  void figures_areOfThePoolOrOfEachProcess() {
+    load(first);
+    try (Pin pin = first.chunks().pool.pin(KEY)) {
+      assertNotNull(pin);
+      overfill(second);
+      PoolStats ofFirst = first.poolStats();
+      PoolStats ofSecond = second.poolStats();
+      for (Figure figure : Figure.OF_POOL) {
+        long one = figure.of(ofFirst);
+        long other = figure.of(ofSecond);
+        if (figure.owner == Figure.Owner.POOL) {
+          assertTrue(one > 0 && one == other, figure + ": " + one + ", " + other);
+        } else { // who has not pinned or evicted tells nothing of who has
+          assertEquals(0, figure == Figure.EVICTIONS ? one : other, figure.name());
         }
       }
-      assertTrue(Checksum.isRight(pin));
+      assertTrue(ofFirst.pinnedBytes() >= 100 && ofSecond.evictions() > 0);
     }
   }
 

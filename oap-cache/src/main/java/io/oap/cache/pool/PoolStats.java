@@ -3,7 +3,9 @@ package io.oap.cache.pool;
 import java.io.Serializable;
 
 /**
- * Figures of a pool since it was opened, at one moment; exact when no other thread uses it.
+ * Figures of a pool since it was opened, at one moment; exact when no other thread uses it. Of a
+ * pool that processes share, capacityBytes, usedBytes and chunks are of all of it, all else is what
+ * this process does there.
  *
  * @param capacityBytes bytes for chunks
  * @param usedBytes bytes that belong to chunks, with what rounding to 64 adds; more than the

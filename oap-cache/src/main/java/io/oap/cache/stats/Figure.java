@@ -1,5 +1,8 @@
 package io.oap.cache.stats;
 
+import static io.oap.cache.stats.Figure.Owner.POOL;
+import static io.oap.cache.stats.Figure.Owner.PROCESS;
+import static io.oap.cache.stats.Figure.Owner.READERS;
 import static io.oap.cache.stats.Figure.Unit.BYTES;
 import static io.oap.cache.stats.Figure.Unit.COUNT;
 import static io.oap.cache.stats.Figure.Unit.NANOS;
@@ -20,37 +23,48 @@ import java.util.stream.Stream;
  * the constants become names that users and event logs know.
  */
 public enum Figure {
-  CAPACITY_BYTES(BYTES, false, "Capacity", "capacity of the pool", PoolStats::capacityBytes),
-  USED_BYTES(BYTES, false, "Used", "bytes that belong to chunks", PoolStats::usedBytes),
+  CAPACITY_BYTES(POOL, BYTES, false, "Capacity", "capacity of the pool", PoolStats::capacityBytes),
+  USED_BYTES(POOL, BYTES, false, "Used", "bytes that belong to chunks", PoolStats::usedBytes),
   PINNED_BYTES(
+      PROCESS,
       BYTES,
       false,
       "Pinned",
       "bytes of chunks that may not leave: in use, or pinned",
       PoolStats::pinnedBytes),
-  CHUNKS(COUNT, false, "Chunks", "column chunks held", PoolStats::chunks),
-  EVICTIONS(COUNT, true, "Evictions", "chunks that had to leave the pool", PoolStats::evictions),
+  CHUNKS(POOL, COUNT, false, "Chunks", "column chunks held", PoolStats::chunks),
+  EVICTIONS(
+      PROCESS, COUNT, true, "Evictions", "chunks that had to leave the pool", PoolStats::evictions),
   TIER_CAPACITY_BYTES(
-      BYTES, false, null, "capacity of the file tier", stats -> stats.tier().capacityBytes()),
+      PROCESS,
+      BYTES,
+      false,
+      null,
+      "capacity of the file tier",
+      stats -> stats.tier().capacityBytes()),
   TIER_HELD_BYTES(
+      PROCESS,
       BYTES,
       false,
       "In Tier",
       "bytes of chunks that the file tier holds",
       stats -> stats.tier().heldBytes()),
   TIER_BYTES_WRITTEN(
+      PROCESS,
       BYTES,
       true,
       "To Tier",
       "bytes written to the disk of the file tier",
       stats -> stats.tier().bytesWritten()),
   TIER_ERRORS(
+      PROCESS,
       COUNT,
       true,
       null,
       "reads and writes of the file tier that failed, and chunks damaged there",
       stats -> stats.tier().errors()),
   TIER_EVICTED_SEGMENTS(
+      PROCESS,
       COUNT,
       true,
       null,
@@ -105,6 +119,18 @@ public enum Figure {
       "tasks run elsewhere than placed",
       "tasks that ran on another executor than they were placed on");
 
+  /** What a figure is of. */
+  public enum Owner {
+    /** The pool as it is now: processes that have one together each tell the same. */
+    POOL,
+
+    /** What a process does with its pool, or has below it: sums add up what each tells. */
+    PROCESS,
+
+    /** Reads, of a process or of a scan. */
+    READERS
+  }
+
   /** What a figure counts. Durations are counted in nanoseconds and shown in milliseconds. */
   public enum Unit {
     BYTES,
@@ -112,7 +138,7 @@ public enum Figure {
     NANOS
   }
 
-  /** Figures of the pool, in their order. */
+  /** Figures that the pool of a process knows, in their order. */
   public static final List<Figure> OF_POOL = all().filter(Figure::isOfPool).toList();
 
   /** Figures that readers count, in their order. */
@@ -127,12 +153,13 @@ public enum Figure {
     }
   }
 
+  public final Owner owner;
   public final Unit unit;
 
   /** Whether it only grows. */
   public final boolean isCounter;
 
-  /** Its name as a metric of Spark's scans; of figures of the pool there is none. */
+  /** Its name as a metric of Spark's scans; only figures of readers are. */
   public final String metric;
 
   /** What Spark's SQL tab calls that metric. */
@@ -147,6 +174,7 @@ public enum Figure {
   private final ToLongFunction<PoolStats> ofPool;
 
   Figure(
+      Owner owner,
       Unit unit,
       boolean isCounter,
       String metric,
@@ -154,6 +182,7 @@ public enum Figure {
       String title,
       String meaning,
       ToLongFunction<PoolStats> ofPool) {
+    this.owner = owner;
     this.unit = unit;
     this.isCounter = isCounter;
     this.metric = metric == null ? field() : metric;
@@ -163,12 +192,18 @@ public enum Figure {
     this.ofPool = ofPool;
   }
 
-  Figure(Unit unit, boolean isCounter, String title, String meaning, ToLongFunction<PoolStats> of) {
-    this(unit, isCounter, null, null, title, meaning, of);
+  Figure(
+      Owner owner,
+      Unit unit,
+      boolean isCounter,
+      String title,
+      String meaning,
+      ToLongFunction<PoolStats> of) {
+    this(owner, unit, isCounter, null, null, title, meaning, of);
   }
 
   Figure(Unit unit, String metric, String label, String title, String meaning) {
-    this(unit, true, metric, label, title, meaning, null);
+    this(READERS, unit, true, metric, label, title, meaning, null);
   }
 
   Figure(String label, String meaning) {
@@ -190,12 +225,12 @@ public enum Figure {
     return OF_CAUSE.get(cause);
   }
 
-  /** Whether the pool knows it; otherwise readers count it. */
+  /** Whether the pool of a process knows it; otherwise readers count it. */
   public boolean isOfPool() {
-    return ofPool != null;
+    return owner != READERS;
   }
 
-  /** Reads a figure of the pool. */
+  /** Reads a figure that the pool knows. */
   public long of(PoolStats stats) {
     return ofPool.applyAsLong(stats);
   }

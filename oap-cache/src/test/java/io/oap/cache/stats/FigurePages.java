@@ -12,11 +12,16 @@ public final class FigurePages {
       """
       # Metrics
 
-      What the cache tells of itself. Of readers: what tasks found in the pool of their executor and what they read from files. Of the pool:
-      what it is and holds; executors that have one pool together each tell of all of it, and sums of ours count it once. [operations.md](operations.md#monitoring) says where to look.
+      What the cache tells of itself. [operations.md](operations.md#monitoring) says where to look. What a figure is of:
+
+      - Pool: what it is and holds. Executors that have one pool together each tell of all of it, and sums of ours count it once.
+      - Executor: what it does with its pool, and the file tier below it. Sums count what each of them tells, a chunk that two have pinned twice.
+      - Readers: what tasks found in the pool of their executor and what they read from files.
+
+      Where it is to be found:
 
       - SQL: `oap.system.executors` has a column for each, `oap.system.scans` for those of readers.
-      - REST and event logs: a field of `pool` or `readers`, in the sums beside `readers`. Durations are nanoseconds there.
+      - REST and event logs: a field of `readers`, all others of `pool`, which in the sums stand beside `readers`. Durations are nanoseconds there.
       - Spark's metrics: of the source `oap`, of the driver (sums) and of each executor.
       - Prometheus: at `/oap/metrics/prometheus`, for each executor, with the labels `executor_id` and `pool`.
       - Scan: a metric of the scan of a plan, as events and REST tell it; beside it what Spark's SQL tab calls it.
@@ -54,7 +59,7 @@ public final class FigurePages {
               "| %s | %s | %s | `%s` | `%s` | `%s` | `%s` | %s |%n",
               figure.meaning,
               unit(figure),
-              figure.isOfPool() ? "pool" : "readers",
+              owner(figure),
               figure.column(),
               figure.field(),
               figure.gauge(),
@@ -62,6 +67,14 @@ public final class FigurePages {
               figure.isOfPool() ? "" : "`" + figure.metric + "`: " + figure.label));
     }
     return page.toString();
+  }
+
+  private static String owner(Figure figure) {
+    return switch (figure.owner) {
+      case POOL -> "pool";
+      case PROCESS -> "executor";
+      case READERS -> "readers";
+    };
   }
 
   private static String unit(Figure figure) {

@@ -47,6 +47,19 @@ class FigureTest {
     assertFalse(dashboard.contains("\"{{executor_id}}"));
   }
 
+  /** What a pool is and holds is no more when nobody has it, so none of it only grows. */
+  @Test
+  void figuresOfAPool_inSums_countOnceForEachPool() {
+    String dashboard = FigurePages.files().get("conf/oap-grafana.json");
+    for (Figure figure : Figure.values()) {
+      boolean isOnce = dashboard.contains("max by (pool) (" + figure.prometheus() + "{");
+      assertEquals(figure.owner == Figure.Owner.POOL, isOnce, figure.name());
+      assertFalse(isOnce && figure.isCounter, figure.name());
+    }
+    assertTrue(dashboard.contains("\"sum(oap_executor_pinned_bytes{"));
+    assertTrue(dashboard.contains("\"sum(rate(oap_executor_evictions_total{"));
+  }
+
   @Test
   void names_ofTwoFigures_differ() {
     List<Function<Figure, String>> kinds =

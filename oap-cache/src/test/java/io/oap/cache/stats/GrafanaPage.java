@@ -184,9 +184,9 @@ final class GrafanaPage {
     };
   }
 
-  /** Sums over executors; what is of a pool counts once, however many executors have it. */
+  /** Sums over executors; what a pool is and holds counts once, however many executors have it. */
   private static String sum(Figure figure) {
-    return figure.isOfPool()
+    return figure.owner == Figure.Owner.POOL
         ? "sum(" + values(figure, "max by (pool) ", OF_APPLICATION) + ")"
         : values(figure, "sum", OF_APPLICATION);
   }

@@ -72,6 +72,11 @@ public record Figures(List<Long> values) implements Serializable {
     return of(ALL, figure -> get(figure) - other.get(figure));
   }
 
+  /** Leaves only what processes that have one pool together each tell of all of it. */
+  public Figures ofWholePool() {
+    return of(ALL, figure -> figure.owner == Figure.Owner.POOL ? get(figure) : 0);
+  }
+
   /** Leaves out what only grows: what is left is no more when an executor has gone. */
   public Figures gauges() {
     return of(ALL, figure -> figure.isCounter ? 0 : get(figure));

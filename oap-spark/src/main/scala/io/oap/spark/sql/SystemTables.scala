@@ -59,8 +59,8 @@ private[spark] object SystemTables {
       SystemColumn(
         "pool",
         StringType,
-        "names its pool: executors with one name have one pool together, and each tells the figures " +
-          "of all of it; the executor's id where the pool is its own",
+        "names its pool: executors with one name have one pool together, and each tells the capacity, " +
+          "used bytes and chunks of all of it; the executor's id where the pool is its own",
         report => Option(report.pool).map(_ => report.poolName).orNull
       ),
       ofPool("medium", StringType, "where the pool lies, see spark.oap.pool.medium", _.medium),

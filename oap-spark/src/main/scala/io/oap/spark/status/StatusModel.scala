@@ -26,7 +26,7 @@ private final class StatusModel {
   private val scans = new ArrayDeque[ScanReport]
   private var totals = new Sample(0, 0, Figures.NONE)
 
-  /** By name: what the executors that have it together have told last. */
+  /** By name: what one of the executors that have it together has told last of all of it. */
   private val sharedPools = mutable.HashMap.empty[String, SharedPool]
 
   /** An executor that is known already goes on. */
@@ -86,23 +86,23 @@ private final class StatusModel {
 
   /** What an executor adds to the totals whichever others there are. */
   private def alone(report: ExecutorReport): Figures =
-    if (report.isPoolShared) report.readers else report.figures
+    if (report.isPoolShared) report.figures.minus(report.figures.ofWholePool) else report.figures
 
   private def toldOfPool(report: ExecutorReport): Unit = if (report.isPoolShared) {
     val before = sharedPools.getOrElse(report.poolName, SharedPool(Set.empty, Figures.NONE))
-    val now = SharedPool(before.executors + report.executor, report.pool.figures)
+    val now = SharedPool(before.executors + report.executor, report.figures.ofWholePool)
     addToTotals(now.figures.minus(before.figures))
     sharedPools(report.poolName) = now
   }
 
-  /** What the pool has counted stays in the totals when the last executor that has it goes. */
+  /** The pool is no more in the totals when the last executor that has it has gone. */
   private def leavePool(report: ExecutorReport): Unit =
     if (report.isPoolShared) for (pool <- sharedPools.get(report.poolName)) {
       val rest = pool.executors - report.executor
       if (rest.nonEmpty) sharedPools(report.poolName) = pool.copy(executors = rest)
       else {
         sharedPools.remove(report.poolName)
-        addToTotals(Figures.NONE.minus(pool.figures.gauges))
+        addToTotals(Figures.NONE.minus(pool.figures))
       }
     }
 
@@ -169,7 +169,7 @@ private object StatusModel {
   val MostSamples = 720
   val LeastSampleMillis = 2000L
 
-  /** A pool that executors have together, with its figures. */
+  /** A pool that executors have together, with the figures of all of it. */
   private final case class SharedPool(executors: Set[String], figures: Figures)
 
   /** Keeps so many entries, those that were put last, in that order. */

@@ -9,9 +9,9 @@ import io.oap.spark.status.{CacheSnapshot, ExecutorReport}
 
 /**
  * The figures of each executor for Prometheus, at `prometheus`, with the executor and its pool as
- * labels: executors that have one pool together have its name, and each the figures of all of it. They
- * stand beside Spark's own page of executors, to which nothing can be added; in Spark's metrics
- * system the executor is part of a metric's name.
+ * labels. Executors that have one pool together have its name, and each tells its capacity, used
+ * bytes and chunks; all else is the executor's own. They stand beside Spark's own page of executors,
+ * to which nothing can be added; in Spark's metrics system the executor is part of a metric's name.
  */
 private final class PrometheusPage(
     applicationId: String,

@@ -37,7 +37,8 @@ private object StatusTables {
       ),
       text[ExecutorStatus](
         "Pool",
-        "Executors with one name here have one pool together, and each shows all of it")(status =>
+        "Executors with one name here have one pool together; capacity, used bytes and chunks are " +
+          "of all of it")(status =>
         if (status.report.isPoolShared) status.report.poolName else ""),
       text[ExecutorStatus]("Medium", "Where the pool lies")(pool(_).fold("")(_.medium)),
       text[ExecutorStatus](

@@ -138,45 +138,39 @@ class StatusModelSuite extends AnyFunSuite {
     assert(snapshot.totals.figures.get(Figure.CAPACITY_BYTES) === 100)
   }
 
-  test("a pool that executors have together counts once, as it was told of last") {
+  test("a pool that executors have together counts once, what each does with it for each") {
     val model = new StatusModel
-    def told(id: String, at: Long, hits: Long, used: Long, evictions: Long, name: String): Unit =
-      model.executorSampled(
-        at,
-        report(
-          id,
-          read(hits),
-          new PoolReport(
-            name,
-            "dram",
-            "/p",
-            JavaMap.of(),
-            figures(JavaList.of(Figure.CAPACITY_BYTES))(100)
-              .plus(figures(JavaList.of(Figure.USED_BYTES))(used))
-              .plus(figures(JavaList.of(Figure.EVICTIONS))(evictions)),
-            "1",
-            null
-          )
-        )
-      )
-    def sums = Seq(Figure.CAPACITY_BYTES, Figure.USED_BYTES, Figure.EVICTIONS, Figure.HITS)
-      .map(model.sums.figures.get(_))
+    val told = Seq(
+      Figure.CAPACITY_BYTES,
+      Figure.USED_BYTES,
+      Figure.PINNED_BYTES,
+      Figure.EVICTIONS)
+    def tell(id: String, name: String, hits: Long, ofPool: Long*): Unit = {
+      val figures = Figures.ofJson(
+        told.map(_.field).zip(ofPool.map(Long.box)).toMap[String, AnyRef].asJava)
+      val pool = new PoolReport(name, "dram", "/p", JavaMap.of(), figures, "1", null)
+      model.executorSampled(1000, report(id, read(hits), pool))
+    }
+    def sums = (told :+ Figure.HITS).map(model.sums.figures.get(_))
     Seq("1", "2", "3").foreach(model.executorAdded(_, "host"))
-    told("1", 1000, 3, 40, 5, "/p")
-    told("2", 2000, 4, 50, 6, "/p")
-    assert(sums === Seq(100, 50, 6, 7))
-    told("3", 3000, 1, 7, 2, null)
-    assert(sums === Seq(200, 57, 8, 8))
-    told("1", 4000, 5, 60, 9, "/p")
-    assert(sums === Seq(200, 67, 11, 10) && model.sums.executors === 3)
+    tell("1", "/p", 3, 100, 40, 20, 100)
+    assert(sums === Seq(100, 40, 20, 100, 3))
+    tell("2", "/p", 4, 100, 50, 8, 3)
+    assert(sums === Seq(100, 50, 28, 103, 7))
+    tell("1", "/p", 4, 100, 50, 30, 100)
+    assert(sums === Seq(100, 50, 38, 103, 8), "as often as they tell it")
+    tell("3", null, 1, 100, 7, 5, 2)
+    assert(sums === Seq(200, 57, 43, 105, 9))
+    tell("1", "/p", 5, 100, 60, 10, 109)
+    assert(sums === Seq(200, 67, 23, 114, 10) && model.sums.executors === 3)
     model.executorRemoved("1")
-    assert(sums === Seq(200, 67, 11, 10), "the other one has it")
-    told("1", 4500, 6, 60, 9, "/p")
-    assert(sums === Seq(200, 67, 11, 11), "it came late")
+    assert(sums === Seq(200, 67, 13, 114, 10), "the other one has the pool, not the pins")
+    tell("1", "/p", 6, 100, 60, 10, 110)
+    assert(sums === Seq(200, 67, 13, 115, 11), "it came late")
     model.executorRemoved("2")
-    assert(sums === Seq(100, 7, 11, 11), "what it has evicted is of the past")
-    told("3", 5000, 1, 8, 0, "/q")
-    assert(sums === Seq(100, 8, 9, 11), "it has another pool now")
+    assert(sums === Seq(100, 7, 5, 115, 11), "what they have evicted is of the past")
+    tell("3", "/q", 1, 100, 8, 6, 4)
+    assert(sums === Seq(100, 8, 6, 117, 11), "it has another pool now")
   }
 
   test("what an executor told before it went counts once, however many went after it") {
