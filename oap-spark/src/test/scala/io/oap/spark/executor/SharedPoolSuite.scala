@@ -8,7 +8,10 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.scheduler._
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
-import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
+import org.apache.spark.sql.execution.ui.{
+  SparkListenerSQLExecutionEnd,
+  SparkListenerSQLExecutionStart
+}
 import org.scalatest.concurrent.Eventually.{eventually, interval, timeout}
 import org.scalatest.time.SpanSugar._
 
@@ -63,20 +66,39 @@ class SharedPoolSuite extends ExecutorsSuite(2) {
     collect(query.queryExecution.sparkPlan) { case scan: BatchScanExec => scan.inputPartitions }
       .flatten.map(_.preferredLocations().toSet)
 
-  /** Tasks of the first stage of what is run: the scan. */
+  /**
+   * Tasks of the first stage of the query that is run: the scan. Events of what ran before may come
+   * as late as this; the query's own are those of its group of jobs.
+   */
   private def tasksOf(run: => Unit): Seq[TaskInfo] = {
+    val group = "tasksOf"
     val started = new ConcurrentLinkedQueue[SparkListenerTaskStart]
     val isOver = new CountDownLatch(1)
     val listener = new SparkListener {
-      override def onTaskStart(start: SparkListenerTaskStart): Unit = started.add(start): Unit
-      override def onOtherEvent(event: SparkListenerEvent): Unit =
-        if (event.isInstanceOf[SparkListenerSQLExecutionEnd]) isOver.countDown()
+      private var execution = Option.empty[Long]
+      private var stages = Set.empty[Int]
+
+      override def onJobStart(job: SparkListenerJobStart): Unit =
+        if (job.properties.getProperty("spark.jobGroup.id") == group) stages ++= job.stageIds
+      override def onTaskStart(start: SparkListenerTaskStart): Unit =
+        if (stages(start.stageId)) started.add(start): Unit
+      override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
+        case start: SparkListenerSQLExecutionStart if start.jobGroupId.contains(group) =>
+          execution = Some(start.executionId)
+        case end: SparkListenerSQLExecutionEnd if execution.contains(end.executionId) =>
+          isOver.countDown()
+        case _ =>
+      }
     }
     spark.sparkContext.addSparkListener(listener)
+    spark.sparkContext.setJobGroup(group, "what a test looks at")
     try {
       run
       assert(isOver.await(1, TimeUnit.MINUTES))
-    } finally spark.sparkContext.removeSparkListener(listener)
+    } finally {
+      spark.sparkContext.clearJobGroup()
+      spark.sparkContext.removeSparkListener(listener)
+    }
     val all = started.asScala.toSeq
     all.filter(_.stageId == all.map(_.stageId).min).map(_.taskInfo)
   }
