@@ -18,8 +18,8 @@ private final class HandOverPlan(directory: Directory, isReachable: String => Bo
     if (isReachable(one.id)) one else one.copy(waitSeconds = Double.PositiveInfinity))
 
   /**
-   * Deals out what an executor holds and no other does, by its pool, and remembers where it went, for the plans
-   * made before reports tell of it.
+   * Deals out what an executor holds and no other does, by its pool, and remembers where it went,
+   * for the plans made before reports tell of it.
    *
    * @return nothing where there is none to give it to, or nothing to give
    */
