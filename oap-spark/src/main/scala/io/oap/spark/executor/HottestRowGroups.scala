@@ -1,8 +1,10 @@
 package io.oap.spark.executor
 
 import scala.collection.mutable.ArrayBuffer
+import scala.jdk.CollectionConverters._
 
 import io.oap.cache.ColumnCache
+import io.oap.cache.pool.PoolSnapshot
 import io.oap.cache.pool.PoolSnapshot.HeldKey
 
 /** The row groups of this executor's pool that are asked for most. */
@@ -21,7 +23,8 @@ private object HottestRowGroups {
    * @param most no more than so many
    */
   def of(cache: ColumnCache, bytes: Long, most: Int): HotRowGroups = {
-    val chunks = Outgoing.chunksOf(cache, _ => true)
+    val held = cache.snapshot()
+    val chunks = Outgoing.chunksOf(cache, held, _ => true)
     val hottest = rowGroups(chunks).sortBy(one => (-one.asks, one.file, one.rowGroup))
     val told = ArrayBuffer.empty[RowGroup]
     var sum = 0L
@@ -34,12 +37,14 @@ private object HottestRowGroups {
       told.map(_.rowGroup).toArray,
       told.map(_.bytes).toArray,
       told.map(_.asks).toArray,
-      bytesByAsks(chunks.map(_._2)))
+      bytesByAsks(cache, held))
   }
 
-  private def bytesByAsks(chunks: Seq[HeldKey]): Array[Long] = {
+  /** Of all chunks: those that are never copied take room as well. */
+  private def bytesByAsks(cache: ColumnCache, held: PoolSnapshot): Array[Long] = {
     val bytes = new Array[Long](MostAsks + 1)
-    for (chunk <- chunks) bytes(math.min(chunk.asks, MostAsks)) += chunk.bytes
+    for (chunk <- held.chunks.asScala)
+      bytes(math.min(Outgoing.worth(cache, chunk), MostAsks)) += chunk.bytes
     bytes
   }
 

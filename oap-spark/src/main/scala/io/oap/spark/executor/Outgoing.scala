@@ -11,6 +11,7 @@ import org.apache.spark.SparkEnv
 import org.apache.spark.internal.Logging
 
 import io.oap.cache.ColumnCache
+import io.oap.cache.pool.PoolSnapshot
 import io.oap.cache.pool.PoolSnapshot.HeldKey
 import io.oap.common.{ChunkKey, EntryKind, OapConfig}
 import io.oap.spark.internals.SparkInternals
@@ -151,7 +152,7 @@ private object Outgoing extends Logging {
       (deal.files(i), deal.rowGroups(i)) -> deal.receivers(deal.to(i))
     }.toMap
     val chunks = for {
-      (file, held) <- chunksOf(cache, deal.files.toSet)
+      (file, held) <- chunksOf(cache, cache.snapshot(), deal.files.toSet)
       receiver <- receivers.get((file, held.key.rowGroup))
     } yield receiver -> held
     // Others may be handed what was dealt to them before.
@@ -199,12 +200,16 @@ private object Outgoing extends Logging {
    * The chunks of files that can be handed over, each with the key of its file; asks stand for their
    * worth.
    *
+   * @param snapshot what the pool holds
    * @param isWanted says it of files, by `FileIdentity.placementKey`
    */
-  def chunksOf(cache: ColumnCache, isWanted: Long => Boolean): Seq[(Long, HeldKey)] = {
+  def chunksOf(
+      cache: ColumnCache,
+      snapshot: PoolSnapshot,
+      isWanted: Long => Boolean): Seq[(Long, HeldKey)] = {
     val files = cache.files.where(file => isWanted(file.identity.placementKey)).asScala
     for {
-      held <- cache.snapshot().chunks.asScala.toSeq
+      held <- snapshot.chunks.asScala.toSeq
       if isColumnChunk(held.key) && held.bytes <= MostChunkBytes
       file <- files.get(held.key.file)
     } yield file.identity.placementKey -> new HeldKey(held.key, held.bytes, worth(cache, held))
@@ -214,6 +219,8 @@ private object Outgoing extends Logging {
     try key.kind != EntryKind.CACHED_BATCH
     catch { case NonFatal(_) => false }
 
-  private def worth(cache: ColumnCache, chunk: HeldKey): Int =
-    if (cache.kept.isKept(chunk.key)) Int.MaxValue else chunk.asks
+  /** How often a chunk of the pool was asked for; the most there is where it leaves for nothing. */
+  def worth(cache: ColumnCache, chunk: HeldKey): Int =
+    // What is no column chunk is pinned by its owner.
+    if (!isColumnChunk(chunk.key) || cache.kept.isKept(chunk.key)) Int.MaxValue else chunk.asks
 }

@@ -1,7 +1,11 @@
 package io.oap.spark.executor
 
+import java.nio.ByteBuffer
+
 import scala.jdk.CollectionConverters._
 
+import io.oap.cache.file.KnownFiles.KnownFile
+import io.oap.common.{ChunkKey, EntryKind, FileId, FileIdentity}
 import io.oap.spark.CacheSuite
 
 /** What an executor tells of how often its chunks were asked for. */
@@ -27,5 +31,28 @@ class HottestRowGroupsSuite extends CacheSuite {
     assert(none.files.isEmpty && none.bytesByAsks.sum === bytes)
     val all = HottestRowGroups.of(cache, bytes, most = 10)
     assert(all.bytes.sum === bytes && all.bytesAskedFor(2) === bytes)
+  }
+
+  test("what is never copied takes room as well") {
+    val cache = ExecutorCache.get().get
+    val before = HottestRowGroups.of(cache, Long.MaxValue, most = 10)
+    val large = new FileIdentity("file:/large", 1, 1, "")
+    cache.files.add(large.id, () => new KnownFile(large, Seq("a").asJava, Array(4L), Array(1)))
+    val batch =
+      new ChunkKey(new FileId(1, 1), 0, 0, EntryKind.CACHED_BATCH.representation(0)) -> 1000
+    val others = Seq(
+      ChunkKey.encoded(new FileId(1, 2), 0, 0) -> 2000, // of a file that is not known
+      ChunkKey.encoded(large.id, 0, 0) -> ((64 << 20) + 1)
+    )
+    val owned = (batch +: others).map { case (key, bytes) =>
+      cache.owned.put(key, ByteBuffer.allocate(bytes))
+    }
+    try {
+      val after = HottestRowGroups.of(cache, Long.MaxValue, most = 10)
+      assert(after.files.toSeq === before.files.toSeq)
+      val sums = after.bytesByAsks.lazyZip(before.bytesByAsks).map(_ - _)
+      assert(sums.last === 1000, "a cached batch leaves for nothing")
+      assert(sums.init.sum === others.map(_._2).sum)
+    } finally owned.foreach(_.close())
   }
 }
