@@ -52,6 +52,8 @@ private final class HeldAlone(directory: Directory, known: Array[KnownPool]) {
       val others = for {
         other <- indexOf.indices if indexOf(other) >= 0 && indexOf(other) != holder
       } yield indexOf(other) -> bytes(other)
+      // Each of those that have the keeper's pool tells of it, one later than another.
+      val copied = others.collect { case (`keeper`, copied) => copied }.maxOption.getOrElse(0L)
       val isSafe =
         // It is itself the copy of what another one has.
         if (keeper == holder) others.exists(_._2 * 2 >= bytes(own))
@@ -64,7 +66,8 @@ private final class HeldAlone(directory: Directory, known: Array[KnownPool]) {
         told.bytes(i),
         told.asks(i),
         if (keeper == holder) -1 else keeper,
-        others.collectFirst { case (`keeper`, copied) => copied }.getOrElse(0L),
+        // Pools may have it decoded; the Directory knows encoded lengths.
+        (told.bytes(i).toDouble * copied / math.max(bytes(own), 1)).toLong,
         others.contains(keeper -> bytes(own))
       ))
     }.flatten

@@ -14,7 +14,7 @@ import io.oap.spark.placement.{Hash64, LiveExecutor, Placement}
  * @param bytes what it takes in the pool there
  * @param asks how often it was asked for there
  * @param keeper index of the executor that is to keep the copy so far, or -1
- * @param copiedBytes what that has of it
+ * @param copiedBytes what that has of these, about
  * @param isCopied whether that is all of it
  */
 private final case class HotRowGroup(
