@@ -39,16 +39,16 @@ private final class Replicas(
   private val thread = Background.thread("oap-replicas", mostWaiting = 1)
   private val copying = Background.threads("oap-replica-%d", AtATime)
 
-  /** The executors that have a pool. */
+  /** The pools that executors have, by `LiveExecutor.name`. */
   private var seen = Set.empty[String]
 
-  /** Executors with a pool that have come since the last work. */
+  /** Pools that have come since the last work. */
   private var newcomers = Set.empty[String]
   private var pause = LeastPause
   private var due = nanoTime()
   private var isAtWork = false
 
-  /** By executor, what it told last: it counts when a later question is not answered in time. */
+  /** By pool, what was told last: it counts when a later question is not answered in time. */
   private var told = Map.empty[String, HotRowGroups]
 
   /** Bytes that were to be copied in the round before. */
@@ -62,7 +62,7 @@ private final class Replicas(
 
   /** Begins what is due; called some times in a second. */
   def check(): Unit = {
-    val pools = directory.snapshot()._2.filter(_.capacityBytes > 0).map(_.id).toSet
+    val pools = directory.snapshot()._2.filter(_.capacityBytes > 0).map(_.name).toSet
     // What leaves or has just come is copied first: it is lost for certain, or asked for now.
     val isFree = !handOvers.isUnderWay
     val begins = synchronized {
@@ -128,18 +128,21 @@ private final class Replicas(
     val most = MostListed.min(MostOfAll / math.max(asked.length, 1))
     told = asked.map(live(_)).flatMap { one =>
       val bytes = math.min(ListedShares * share.of(one.capacityBytes), one.capacityBytes)
-      ask(one.id, TellHottest(bytes, most), AnswerTime).orElse(told.get(one.id)).map(one.id -> _)
+      ask(
+        one.id,
+        TellHottest(bytes, most),
+        AnswerTime).orElse(told.get(one.name)).map(one.name -> _)
     }.toMap
     val alone = new HeldAlone(directory, known)
-    val hot = asked.flatMap(i => told.get(live(i).id).toSeq.flatMap(alone.of(_, i)))
+    val hot = asked.flatMap(i => told.get(live(i).name).toSeq.flatMap(alone.of(_, i)))
     val pools = live.indices.map(i =>
       if (asked.contains(i)) live(i) else live(i).copy(capacityBytes = 0)).toArray
     val askedFor = (e: Int, asks: Double) =>
-      told.get(live(e).id).fold(live(e).usedBytes)(_.bytesAskedFor(asks))
+      told.get(live(e).name).fold(live(e).usedBytes)(_.bytesAskedFor(asks))
     val chosen = ReplicaPlan.of(hot, pools, share, askedFor).take(MostKept)
     // At once, so that no plan sends tasks to them meanwhile.
     directory.keepReplicas(ReplicaPlan.keepers(chosen, known(_)))
-    kept = chosen.map { case (one, keeper) => Kept(one, live(one.holder).id, live(keeper).id) }
+    kept = chosen.map { case (one, keeper) => Kept(one, live(one.holder).name, live(keeper).name) }
     val missing = chosen.filterNot(_._1.isCopied)
     copy(missing, live)
     missing.map(_._1.bytes).sum
@@ -154,19 +157,22 @@ private final class Replicas(
    */
   private def restore(come: Set[String]): Boolean = {
     val (known, live) = directory.snapshot()
-    val index = live.indices.map(i => live(i).id -> i).toMap
+    val index = live.indices.map(i => live(i).name -> i).toMap
     val lost = kept.map(_.holder).distinct.filterNot(index.contains).sorted
-    val places = lost.zip(come.intersect(index.keySet).toSeq.sorted).toMap
+    // A shared pool that was without executors for some time has what it had.
+    val old = kept.flatMap(one => Seq(one.holder, one.keeper)).toSet
+    val places = lost.zip((come.intersect(index.keySet) -- old).toSeq.sorted).toMap
     val dealt = for {
       Kept(one, holder, keeper) <- kept
       to <- places.get(holder).map(index)
-      from <- index.get(keeper) if from != to
+      from <- index.get(keeper)
     } yield {
       directory.settle(one.key, known(to), one.bytes)
       Dealt(one, from, to)
     }
     for ((before, now) <- places)
-      logInfo(s"Executor $now is to copy what others keep of executor $before's column cache")
+      logInfo(
+        s"Executor ${live(index(now)).id} is to copy what others keep of column cache $before")
     copyAll(dealt, live)
     kept = kept.map(one => places.get(one.holder).fold(one)(now => one.copy(holder = now)))
     dealt.nonEmpty
@@ -210,8 +216,8 @@ private object Replicas {
   /**
    * A row group that has, or is to have, a second copy.
    *
-   * @param holder id of the executor that held it alone
-   * @param keeper id of the one that is to have the copy
+   * @param holder name of the pool that held it alone
+   * @param keeper name of the one that is to have the copy
    */
   private final case class Kept(rowGroup: HotRowGroup, holder: String, keeper: String)
 

@@ -1,6 +1,5 @@
 package io.oap.spark.cluster
 
-import scala.collection.mutable
 import scala.concurrent.duration._
 
 import org.apache.spark.SparkConf
@@ -9,59 +8,15 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.oap.common.PoolShare
 import io.oap.spark.directory.{Directory, DirectoryReports}
-import io.oap.spark.executor._
 import io.oap.spark.placement.{Placement, PlacementRules, PlacementUnit}
 import io.oap.spark.rpc.ResidencyDelta
 
 /** What the driver has executors copy for a loss, and what plans see of it. */
 final class ReplicasSuite extends AnyFunSuite with DirectoryReports {
 
-  /** Executors that have row groups to tell of, and take note of what they are dealt. */
-  private final class Executors extends HandOvers.Ask {
-    val hottest = mutable.HashMap.empty[String, HotRowGroups]
-    private val deals = mutable.HashMap.empty[String, HandOver]
-    private var asked = 0
-
-    override def apply[A](
-        executor: String,
-        request: ExecutorRequest[A],
-        time: FiniteDuration): Option[A] = synchronized {
-      val answer = request match {
-        case _: TellHottest =>
-          asked += 1
-          hottest.get(executor)
-        case deal: HandOver =>
-          deals(executor) = deal
-          Some(BegunHandOver(1, 0))
-        case other => fail(s"$other")
-      }
-      answer.asInstanceOf[Option[A]]
-    }
-
-    def times: Int = synchronized(asked)
-
-    def tells(executor: String, rowGroups: (Long, Int)*): Unit =
-      hottest(executor) = HotRowGroups(
-        rowGroups.map(_._1).toArray,
-        rowGroups.map(_._2).toArray,
-        rowGroups.map(_ => 10L).toArray,
-        rowGroups.map(_ => 4.0).toArray,
-        Array(0L))
-
-    /** By file and row group: who hands it over, and to whom. */
-    def dealt(): Map[(Long, Int), (String, String)] = synchronized {
-      val all = for {
-        (holder, deal) <- deals
-        i <- deal.files.indices
-      } yield (deal.files(i), deal.rowGroups(i)) -> (holder -> deal.receivers(deal.to(i)))
-      deals.clear()
-      all.toMap
-    }
-  }
-
   private def replicas(
       directory: Directory,
-      executors: Executors,
+      executors: HotExecutors,
       nanoTime: () => Long = () => 0): Replicas =
     new Replicas(
       directory,
@@ -72,12 +27,12 @@ final class ReplicasSuite extends AnyFunSuite with DirectoryReports {
       nanoTime)
 
   /** Executor 1 holds both row groups of file 7, 2 one of file 8; pools of the others are empty. */
-  private def twoHolders(): (Directory, Executors) = {
+  private def twoHolders(): (Directory, HotExecutors) = {
     val directory = withExecutors("1", "2", "3")
     report(directory, "1", 0, added(7, 0, 1, 3))
     report(directory, "2", 0, added(8, 4))
     report(directory, "3", 0)
-    val executors = new Executors
+    val executors = new HotExecutors
     executors.tells("1", 7L -> 0, 7L -> 1)
     executors.tells("2", 8L -> 1)
     executors.tells("3")
@@ -152,7 +107,7 @@ final class ReplicasSuite extends AnyFunSuite with DirectoryReports {
   test("executors that have one pool hold it alone, and keep no copy for each other") {
     val directory = withExecutors("1", "2", "3")
     Seq("1", "2").foreach(sharing(directory, _, "/p", added(7, 0, 1)))
-    val executors = new Executors
+    val executors = new HotExecutors
     Seq("1", "2").foreach(executors.tells(_, 7L -> 0))
     val replicas = this.replicas(directory, executors)
     replicas.round()
@@ -193,7 +148,7 @@ final class ReplicasSuite extends AnyFunSuite with DirectoryReports {
     assert(holders(directory) === Set("1"))
   }
 
-  test("rounds come seldom where there is nothing to copy, and soon when an executor has gone") {
+  test("rounds come seldom where there is nothing to copy, and soon when one has come or gone") {
     val (directory, executors) = twoHolders()
     for (one <- Seq("1", "2", "3")) executors.tells(one)
     @volatile var now = 0L
@@ -213,12 +168,15 @@ final class ReplicasSuite extends AnyFunSuite with DirectoryReports {
     report(directory, "4", 0)
     executors.tells("4")
     assert(roundsAfter(1.second) === 0 && roundsAfter(10.seconds) === 4)
+    for (_ <- 1 to 10) roundsAfter(5.minutes)
+    directory.executorLost("4")
+    assert(roundsAfter(1.second) === 0 && roundsAfter(1.minute) === 3)
   }
 
   /** Has a row group copied, and its holder lost; returns who keeps the copy. */
   private def loseHolder(
       directory: Directory,
-      executors: Executors,
+      executors: HotExecutors,
       replicas: Replicas): String = {
     work(replicas)
     val (_, keeper) = executors.dealt()((7L, 0))
@@ -264,6 +222,87 @@ final class ReplicasSuite extends AnyFunSuite with DirectoryReports {
     now += 1.minute.toNanos
     work(replicas)
     assert(executors.dealt()((7L, 0)) === ((keeper, (Set("2", "3") - keeper).head)))
+  }
+
+  private def join(directory: Directory): Unit = directory.executorJoined("10", "a", 4)
+
+  private def tell(directory: Directory): Unit =
+    sharing(directory, "10", "/p", added(7, 0, 1)): Unit
+
+  for ((what, before, change) <- Seq[(String, Directory => Unit, Directory => Unit)](
+      ("one that comes first tells of it", join, tell),
+      ("one joins and tells of it", _ => (), d => { join(d); tell(d) }),
+      ("the first one dies", d => { join(d); tell(d) }, _.executorLost("10"))
+    ))
+    test(s"a shared pool is neither lost nor new when $what") {
+      val directory = new Directory(limit, () => 0)
+      Seq("2" -> "a", "3" -> "b").foreach(one => directory.executorJoined(one._1, one._2, 4))
+      sharing(directory, "2", "/p", added(7, 0, 1))
+      report(directory, "3", 0)
+      before(directory)
+      val executors = new HotExecutors
+      Seq("2", "10").foreach(executors.tells(_, 7L -> 0))
+      executors.tells("3")
+      @volatile var now = 0L
+      val replicas = this.replicas(directory, executors, () => now)
+      work(replicas)
+      assert(executors.dealt()((7L, 0))._2 === "3")
+      report(directory, "3", 1, added(7, 0, 1))
+      change(directory)
+      now += 5.seconds.toNanos
+      work(replicas)
+      assert(executors.dealt() === Map.empty && executors.times === 2)
+      val scan = directory.scan(Seq("a"), isCaseSensitive = false)
+      assert(scan.home(7, 0) === -1 && scan.executors.forall(_.plannedBytes == 0))
+      now += 5.seconds.toNanos
+      work(replicas)
+      assert(executors.dealt() === Map.empty && executors.times === 4, "the round is not put off")
+    }
+
+  /** Executors 3 and 4 have a pool, 2 its own on their host; 1 keeps the copies. */
+  private def twoPoolsOfAHost(): (Directory, HotExecutors, Replicas) = {
+    val directory = new Directory(limit, () => 0)
+    for ((id, host) <- Seq("1" -> "b", "2" -> "a", "3" -> "a", "4" -> "a"))
+      directory.executorJoined(id, host, 4)
+    report(directory, "1", 0)
+    report(directory, "2", 0, added(8, 0))
+    Seq("3", "4").foreach(sharing(directory, _, "/p", added(7, 0, 1)))
+    val executors = new HotExecutors
+    executors.tells("1")
+    executors.tells("2", 8L -> 0)
+    executors.tells("3", 7L -> 0)
+    val replicas = this.replicas(directory, executors)
+    work(replicas)
+    assert(executors.dealt() === Map((7L, 0) -> ("3" -> "1"), (8L, 0) -> ("2" -> "1")))
+    report(directory, "1", 1, added(7, 0, 1), added(8, 0))
+    (directory, executors, replicas)
+  }
+
+  /** An executor of another host opens its pool. */
+  private def come(directory: Directory, id: String): Unit = {
+    directory.executorJoined(id, "c", 4)
+    report(directory, id, 0): Unit
+  }
+
+  test("a newcomer takes the place of what is lost, and not of who spoke for a shared pool") {
+    val (directory, executors, replicas) = twoPoolsOfAHost()
+    Seq("2", "3").foreach(directory.executorLost)
+    come(directory, "5")
+    work(replicas)
+    assert(executors.dealt() === Map((8L, 0) -> ("1" -> "5")))
+  }
+
+  test("a shared pool that was without executors takes nobody's place") {
+    val (directory, executors, replicas) = twoPoolsOfAHost()
+    Seq("3", "4").foreach(directory.executorLost)
+    work(replicas)
+    directory.executorLost("2")
+    directory.executorJoined("6", "a", 4)
+    work(replicas)
+    assert(executors.dealt() === Map.empty, "neither its own nor that of 2")
+    come(directory, "7")
+    work(replicas)
+    assert(executors.dealt() === Map((8L, 0) -> ("1" -> "7")))
   }
 
   /** Has what is due done, and waits until it is. */
