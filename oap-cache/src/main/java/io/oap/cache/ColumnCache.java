@@ -252,11 +252,7 @@ public final class ColumnCache implements AutoCloseable {
   }
 
   private Set<FileId> heldFiles() {
-    PoolSnapshot snapshot = pool.snapshot();
-    if (!snapshot.isWhole()) {
-      throw new IllegalStateException("another process keeps a part of the pool locked");
-    }
-    return snapshot.chunks().stream().map(chunk -> chunk.key().file()).collect(toSet());
+    return pool.snapshot().allChunks().stream().map(chunk -> chunk.key().file()).collect(toSet());
   }
 
   /** A number that grows whenever the pool takes in or gives up a chunk. */

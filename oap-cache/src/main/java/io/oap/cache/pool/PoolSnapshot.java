@@ -44,6 +44,18 @@ public record PoolSnapshot(long version, List<HeldKey> chunks) {
   }
 
   /**
+   * The chunks, none left out.
+   *
+   * @throws IllegalStateException where the list is not whole
+   */
+  public List<HeldKey> allChunks() {
+    if (!isWhole()) {
+      throw new IllegalStateException("another process keeps a part of the pool locked");
+    }
+    return chunks;
+  }
+
+  /**
    * Lists the chunks of a native pool.
    *
    * @param expected about how many there are
