@@ -66,14 +66,15 @@ private[buildside] trait BuildSideTables { this: CacheSuite =>
   protected def assertBuiltAgain(query: => DataFrame, why: String): Unit = {
     val expected = alone(rows(query))
     assert(asked(assertRows(rows(query), expected, why)) === ((0, 1)), why)
-    assertTaken(query, why)
+    assertTaken(query, expected, why)
   }
 
   /** Asserts rows as alone with the one side that is kept. */
-  protected def assertTaken(query: => DataFrame, why: String): Unit = {
-    val expected = alone(rows(query))
+  protected def assertTaken(query: => DataFrame, why: String): Unit =
+    assertTaken(query, alone(rows(query)), why)
+
+  private def assertTaken(query: => DataFrame, expected: Seq[String], why: String): Unit =
     assert(asked(assertRows(rows(query), expected, why)) === ((1, 0)), why)
-  }
 
   /** Asserts equal rows of a query of which nothing is kept. */
   protected def assertNotKept(query: => DataFrame): Unit = {

@@ -19,12 +19,13 @@ import org.apache.spark.sql.functions.sum
 import org.scalatest.concurrent.Eventually.{eventually, interval, timeout}
 import org.scalatest.time.SpanSugar._
 
-import io.oap.spark.ExecutorsSuite
+import io.oap.spark.{ExecutorsSuite, ExtendedTest}
 
 /**
  * Executors of dynamic allocation, which would go after five seconds but for their pools: what they
  * have written for shuffles is with the external shuffle service.
  */
+@ExtendedTest
 class AllocationSuite extends ExecutorsSuite(2) {
   private val KeepSeconds = 25
 

@@ -3,9 +3,10 @@ package io.oap.spark.cluster
 import org.scalatest.concurrent.Eventually.{eventually, interval, timeout}
 import org.scalatest.time.SpanSugar._
 
-import io.oap.spark.{CacheControl, ExecutorsSuite}
+import io.oap.spark.{CacheControl, ExecutorsSuite, ExtendedTest}
 
 /** An executor that leaves while all pools are full, mostly of what nobody asks for again. */
+@ExtendedTest
 class FullPoolsSuite extends ExecutorsSuite(FullPoolsSuite.Executors) with HotAndCold {
   import FullPoolsSuite.Executors
 

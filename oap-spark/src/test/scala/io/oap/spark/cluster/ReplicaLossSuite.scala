@@ -3,9 +3,10 @@ package io.oap.spark.cluster
 import org.scalatest.concurrent.Eventually.{eventually, interval, timeout}
 import org.scalatest.time.SpanSugar._
 
-import io.oap.spark.{CacheControl, ChunkInPool, ExecutorsSuite}
+import io.oap.spark.{CacheControl, ChunkInPool, ExecutorsSuite, ExtendedTest}
 
 /** An executor that dies without notice, while all pools are full and what is hot is held twice. */
+@ExtendedTest
 class ReplicaLossSuite extends ExecutorsSuite(ReplicaLossSuite.Executors) with HotAndCold {
   import ReplicaLossSuite.Executors
 

@@ -76,7 +76,7 @@ class ColumnarFramesSuite extends FramesInPool {
 
   test("batches_ofManySizes_giveTheSameRows") {
     // Batches of an odd size, whose zones are put together of several.
-    for (size <- Seq(1000, 4095, 7777)) {
+    for (size <- Seq(4095, 7777)) {
       withConf(
         "spark.oap.cache.formats" -> "",
         "spark.sql.parquet.columnarReaderBatchSize" -> size.toString)(assertColumnar(parquet))

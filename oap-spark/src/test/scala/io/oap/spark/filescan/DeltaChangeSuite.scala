@@ -2,7 +2,10 @@ package io.oap.spark.filescan
 
 import scala.util.Random
 
+import io.oap.spark.ExtendedTest
+
 /** Tables of Delta that change while they are read. */
+@ExtendedTest
 class DeltaChangeSuite extends DeltaScanSuite {
 
   private def table(name: String, properties: String): String = {

@@ -12,19 +12,21 @@ class FileJoinKeysSuite extends DeltaScanSuite with JoinKeyTests {
 
   private def at(name: String): String = s"delta.`${watched(name)}`"
 
+  // Dimensions of Parquet, which are planned sooner than Delta's: it is the facts that get keys.
   override protected lazy val days: String = {
-    sql(s"CREATE TABLE ${at("days")} USING delta AS SELECT IF(id = 5, NULL, CAST(id AS INT)) AS " +
+    sql("CREATE TABLE days USING parquet AS SELECT IF(id = 5, NULL, CAST(id AS INT)) AS " +
       "day_sk, date_add(DATE '1582-10-01', CAST(id AS INT)) AS day, CAST(id / 30 AS INT) AS month " +
-      "FROM range(200)")
-    at("days")
+      "FROM range(0, 200, 1, 1)")
+    "days"
   }
 
   override protected lazy val items: String = {
     sql(
-      s"CREATE TABLE ${at("items")} USING delta AS SELECT id AS item_sk, concat('n', id % 300) AS " +
+      "CREATE TABLE items USING parquet AS SELECT id AS item_sk, concat('n', id % 300) AS " +
         "name, CAST(id % 20 AS INT) AS class, CAST(id / 10 AS DECIMAL(7, 2)) AS price, " +
-        "CAST(id / 7 AS DOUBLE) AS ratio, timestamp_seconds(id * 1000) AS t FROM range(12000)")
-    at("items")
+        "CAST(id / 7 AS DOUBLE) AS ratio, timestamp_seconds(id * 1000) AS t " +
+        "FROM range(0, 12000, 1, 1)")
+    "items"
   }
 
   private val someFacts =
@@ -51,7 +53,7 @@ class FileJoinKeysSuite extends DeltaScanSuite with JoinKeyTests {
   }
 
   override protected def assertRead(query: => DataFrame): Unit =
-    assertServedByVectors(query): Unit
+    withConf("spark.oap.cache.representation" -> "vector")(assertServed(query))
 
   test("a star join drops rows in the scan, cold and warm") {
     assert(assertServedByVectors(star()).get(Figure.ROWS_DROPPED) > 19000)

@@ -1,8 +1,9 @@
 package io.oap.spark.iceberg
 
-import io.oap.spark.{CacheControl, LogLines}
+import io.oap.spark.{CacheControl, ExtendedTest, LogLines}
 
 /** Tables that are changed, with the cache on, are as they are without it. */
+@ExtendedTest
 class IcebergChangeSuite extends IcebergSuite {
 
   override protected def settings: Map[String, String] =

@@ -210,10 +210,10 @@ class DamagedChunkSuite extends UnloggedFailures with BeforeAndAfterEach {
     withConf("spark.oap.cache.representation" -> "vector") {
       // Compressed as Parquet and Spark decompress without such memory.
       write("starved", "none", s = "cast(id % 11 AS string)")
-      for {
-        columns <- Seq("id, s, d", "id, s, d, a")
-        condition <- Seq("true", "s IN ('3', '5')", "id > 15000 AND s = '7'")
-      } {
+      for ((columns, condition) <- Seq(
+          "id, s, d" -> "s IN ('3', '5')",
+          "id, s, d, a" -> "true",
+          "id, s, d, a" -> "id > 15000 AND s = '7'")) {
         def query = read("starved").where(condition).selectExpr(columns.split(", ").toSeq: _*)
         val expected = alone(rows(query))
         for (_ <- 1 to 2) rows(query)

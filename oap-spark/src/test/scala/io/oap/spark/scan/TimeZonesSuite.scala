@@ -8,7 +8,7 @@ import org.apache.spark.api.plugin.{DriverPlugin, ExecutorPlugin, PluginContext,
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions.broadcast
 
-import io.oap.spark.ExecutorsSuite
+import io.oap.spark.{ExecutorsSuite, ExtendedTest}
 
 /** Gives an executor the time zone that the session names for it, task by task. */
 final class ZoneOfExecutor extends SparkPlugin {
@@ -28,6 +28,7 @@ object ZoneOfExecutor {
 }
 
 /** Driver and executors in different time zones: days and moments stay what they are. */
+@ExtendedTest
 class TimeZonesSuite extends ExecutorsSuite(2) {
   private val Zones = Seq(
     "Asia/Tokyo" -> Seq("UTC", "America/Los_Angeles"),
