@@ -60,6 +60,14 @@ bool check_is_threadsan(void) {
 #endif
 }
 
+bool check_is_addresssan(void) {
+#ifdef __SANITIZE_ADDRESS__
+  return true;
+#else
+  return false;
+#endif
+}
+
 static uint64_t pattern(const oap_key *key, uint64_t bytes, uint64_t at) {
   uint64_t state = key->file_low * 31 + key->row_group * UINT64_C(1000003) + key->column +
                    key->representation * 7919 + bytes * 131 + at;

@@ -77,6 +77,10 @@ bool check_is_memcheck(void);
 /* Under ThreadSanitizer, where what one thread does alone is slow and nothing is learned of it. */
 bool check_is_threadsan(void);
 
+/* Under AddressSanitizer, where what only takes long, and touches no other memory, teaches nothing.
+ */
+bool check_is_addresssan(void);
+
 /* Whether a process that has threads may start another one that has: ThreadSanitizer forbids it. */
 static inline bool check_may_fork(void) { return !check_is_threadsan(); }
 

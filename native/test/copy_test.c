@@ -65,7 +65,7 @@ int main(int argc, char **argv) {
   for (uint64_t i = 0; i < sizeof(source); i++) {
     source[i] = (unsigned char)random_next(&random);
   }
-  for (uint64_t run = check_runs(check_is_threadsan() ? 50 : 2000); run > 0; run--) {
+  for (uint64_t run = check_runs(2000); run > 0; run--) {
     stream_anywhere(&random);
     there_and_back(&random);
   }

@@ -11,15 +11,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* A device hands out large parts, of which a quarter of the pool has to have some. */
 #define CAPACITY (UINT64_C(64) << 20)
+#define IN_MEMORY (CAPACITY / 4)
 
-static void fill_many_times(oap_pool *pool, uint64_t capacity, uint64_t seed) {
+static void fill_many_times(oap_pool *pool, uint64_t capacity, uint64_t most, uint64_t seed) {
   uint64_t random = seed;
   uint64_t put = 0;
   uint64_t hits = 0;
   for (uint32_t i = 0; put < 3 * capacity; i++) {
     oap_key key = key_numbered(seed, i / 64, i % 64);
-    uint64_t bytes = random_size(&random, 1, 4 << 20);
+    uint64_t bytes = random_size(&random, 1, most);
     CHECK(chunk_put(pool, &key, bytes) == 0);
     put += bytes;
     oap_key before = key_numbered(seed, (i - i % 5) / 64, (i - i % 5) % 64);
@@ -104,10 +106,11 @@ static void use(oap_options options) {
     fprintf(stderr, "cannot open: %s\n", strerror(-error));
     exit(1);
   }
-  fill_many_times(pool, options.capacity, check_seed);
+  uint64_t most = options.capacity / 16;
+  fill_many_times(pool, options.capacity, most, check_seed);
   oap_key key = key_numbered(1, 1, 1);
   oap_chunk chunk;
-  CHECK(oap_pool_reserve(pool, &key, 1 << 20, &chunk) == 0);
+  CHECK(oap_pool_reserve(pool, &key, most / 4, &chunk) == 0);
   chunk_fill(&key, &chunk);
   /* Faults that wait for the journal, MAP_SYNC, are of no use to a file without a name. */
   CHECK(!check_mapping_has_flag(chunk.piece[0].data, " sf"));
@@ -125,10 +128,10 @@ static void use(oap_options options) {
   CHECK(oap_pool_publish(pool, &chunk) == 0);
   CHECK(oap_pool_resize(pool, 2 * options.capacity) == 0);
   CHECK_VALID(pool);
-  fill_many_times(pool, 2 * options.capacity, check_seed + 1);
+  fill_many_times(pool, 2 * options.capacity, most, check_seed + 1);
   CHECK(oap_pool_resize(pool, options.capacity / 4) == 0);
   CHECK(chunk_is_right(&key, &chunk) && oap_pool_unpin(pool, &chunk) == 0);
-  fill_many_times(pool, options.capacity / 4, check_seed + 2);
+  fill_many_times(pool, options.capacity / 4, most, check_seed + 2);
   CHECK(oap_pool_retire(pool) == 0);
   CHECK_VALID(pool);
   CHECK(options.medium != OAP_DEVDAX || is_erased(&options) == options.erase);
@@ -190,6 +193,9 @@ static void too_much(oap_options options) {
 int main(int argc, char **argv) {
   check_start(argc, argv);
   oap_options options = check_options(CAPACITY);
+  if (options.medium == OAP_DRAM) {
+    options.capacity = IN_MEMORY;
+  }
   if (has_fault("lost-writes")) {
     lose_writes(options);
     return 0;

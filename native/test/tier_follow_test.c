@@ -165,10 +165,14 @@ static void threads(void) {
 
 int main(int argc, char **argv) {
   check_start(argc, argv);
-  scans_write_nothing();
-  used_once_more();
-  loops_come_from_the_tier(5);
-  loops_come_from_the_tier(40);
+  if (!check_is_threadsan()) { /* no thread but this one */
+    scans_write_nothing();
+    used_once_more();
+    loops_come_from_the_tier(5);
+  }
+  if (!check_is_threadsan() && !check_is_addresssan()) { /* a longer one of the same */
+    loops_come_from_the_tier(40);
+  }
   threads();
   return 0;
 }
