@@ -10,7 +10,7 @@ class MeasurementSuite extends SparkContextSuite {
 
   override def beforeAll(): Unit = {
     super.beforeAll()
-    val data = new DataFolder(root.toString, Scale)
+    val data = new DataFolder(MadeData.root.toString, Scale)
     val tables = Queries.tables(queries)
     data.complete(spark, tables, partitioned = false, silent)
     for (session <- Seq(systems.sparkAlone, systems.oap)) {

@@ -5,7 +5,7 @@ import java.nio.file.Files
 
 import org.apache.spark.sql.Row
 
-import io.oap.tpcds.{Json, Options, Progress, SparkContextSuite}
+import io.oap.tpcds.{Json, MadeData, Options, Progress, SparkContextSuite}
 import io.oap.tpcds.result.{MadePlans, MeasuredSystem, Pairs, Plan, Result}
 
 /** A whole run of systems in turn on tiny data. */
@@ -18,7 +18,7 @@ class PairsJobSuite extends SparkContextSuite {
   private def plan(systems: Seq[MeasuredSystem], queries: String*): Plan =
     MadePlans.plan(systems).copy(
       scenario = Pairs.Scenario,
-      data = root.toString,
+      data = MadeData.root.toString,
       scale = Scale,
       state = "in turn",
       queries = queries,
