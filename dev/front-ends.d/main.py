@@ -64,6 +64,8 @@ class Session:
             f"spark.sql.extensions={statements.EXTENSION}",
             "spark.oap.pool.size=64m",
             "spark.ui.enabled=false",
+            # As dev/check has the driver: they live for a minute, too short for the other compiler.
+            "spark.executor.extraJavaOptions=-XX:TieredStopAtLevel=1",
             f"spark.sql.warehouse.dir={self.folder}/warehouse",
             *conf,
         ]
