@@ -11,9 +11,9 @@ import org.apache.hadoop.fs.permission.FsPermission
  * library starts a process, chmod, for each file and each folder that it makes: three for each
  * partition of a table, which take longer than to write it.
  */
-class TestFileSystem extends LocalFileSystem(new TestFileSystem.Raw)
+class FilesWithoutChmod extends LocalFileSystem(new FilesWithoutChmod.Raw)
 
-object TestFileSystem {
+object FilesWithoutChmod {
   private class Raw extends RawLocalFileSystem {
     override def setPermission(path: Path, permission: FsPermission): Unit = {
       val letters = new FsPermission((permission.toShort & 0x1ff).toShort).toString
