@@ -7,10 +7,12 @@ import java.util.concurrent.atomic.AtomicLong
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.hadoop.fs.{FileStatus, FSDataInputStream, FSInputStream, Path, RawLocalFileSystem}
+import org.apache.hadoop.fs.{FileStatus, FSDataInputStream, FSInputStream, Path}
+
+import io.oap.testing.FilesWithoutChmod
 
 /** The local file system under the scheme `watched`: tests count, fail and delay its reads. */
-class WatchedFileSystem extends RawLocalFileSystem {
+class WatchedFileSystem extends FilesWithoutChmod.Raw {
   override def getScheme: String = WatchedFileSystem.Scheme
 
   override def getUri: URI = URI.create(s"${WatchedFileSystem.Scheme}:///")
