@@ -53,7 +53,10 @@ class FileJoinKeysSuite extends DeltaScanSuite with JoinKeyTests {
   }
 
   override protected def assertRead(query: => DataFrame): Unit =
-    withConf("spark.oap.cache.representation" -> "vector")(assertServed(query))
+    withConf("spark.oap.cache.representation" -> "vector") {
+      assertServedByFiles(query)
+      assert(vectorChunks.nonEmpty)
+    }
 
   test("a star join drops rows in the scan, cold and warm") {
     assert(assertServedByVectors(star()).get(Figure.ROWS_DROPPED) > 19000)

@@ -63,7 +63,9 @@ class AdviceSuite extends CacheSuite {
       s"FROM oap.system.advice WHERE executor_id = '$executor' ORDER BY capacity_bytes")
     .collect().toSeq
 
-  for ((representation, percents) <- Seq("encoded" -> Seq(50, 150, 200), "auto" -> Seq(150))) {
+  for ((representation, others) <- Seq(
+      "encoded" -> Seq(50 -> 1, 150 -> 5, 200 -> 6),
+      "auto" -> Seq(150 -> 5))) {
     test(s"estimates are what applications of those capacities hit, $representation") {
       restart(100, representation)
       val seed = System.nanoTime()
@@ -82,7 +84,7 @@ class AdviceSuite extends CacheSuite {
       assert(rows(3).getString(5).startsWith("as it is: "))
       assert(rows.head.getString(5).startsWith("-6.0 MiB: -"))
       assert(rows.last.getString(5).startsWith("+24.0 MiB: +"))
-      for ((percent, index) <- Seq(50 -> 1, 150 -> 5, 200 -> 6) if percents.contains(percent)) {
+      for ((percent, index) <- others) {
         restart(percent, representation)
         val (_, there) = counting(work(seed))
         val real = there.bytesFromPool.toDouble / (there.bytesFromPool + there.bytesFromFile)
