@@ -147,6 +147,16 @@ class ArchitectureTest {
         .check(OURS);
   }
 
+  /** What Iceberg carries of other libraries is its own, and elsewhere in other builds of it. */
+  @Test
+  void whatIcebergCarries_isNotOurs() {
+    noClasses()
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage("org.apache.iceberg.shaded..", "org.apache.iceberg.relocated..")
+        .check(OURS);
+  }
+
   private static boolean isUsedFromOutsideOfIceberg(JavaClass one) {
     return !one.getName().startsWith("io.oap.spark.iceberg.IcebergFiles")
         && one.getDirectDependenciesToSelf().stream()

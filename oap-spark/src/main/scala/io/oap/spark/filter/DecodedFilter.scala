@@ -21,14 +21,21 @@ private[spark] final class DecodedFilters(conditions: Seq[DecodedFilter]) extend
 
   def isEmpty: Boolean = filters.isEmpty
 
-  /** Leaves those of the rows that meet the conditions; all, where few of them are nulls that do not. */
-  def narrow(rows: RowSelection, batch: ColumnarBatch): Unit =
-    try if (!leavesOutFewNulls(batch)) filters.foreach(narrow(_, rows, batch))
-    catch {
+  /**
+   * Leaves those of the rows that meet the conditions; all, where few of them are nulls that do not.
+   *
+   * @return false where a fault made all rows of the batch wanted
+   */
+  def narrow(rows: RowSelection, batch: ColumnarBatch): Boolean =
+    try {
+      if (!leavesOutFewNulls(batch)) filters.foreach(narrow(_, rows, batch))
+      true
+    } catch {
       case e @ (NonFatal(_) | _: OutOfMemoryError) => // which is of memory outside the heap
         logDebug("Rows are not filtered in the scan", e)
         filters = Nil
         rows.reset(batch.numRows) // Some of the row numbers may be written over.
+        false
     }
 
   /** The reader counts nulls, so that no row has to be looked at. */
@@ -110,7 +117,7 @@ private[spark] final class DecodedFilter(
     var met = 0
     var i = 0
     while (i < count && met >= 0) {
-      val row = numberAt(rows, i)
+      val row = RowSelection.numberAt(rows, i)
       if (!mayBeNull || !vector.isNullAt(row)) {
         val id = ids(row)
         val entry = if (id >= 0 && id < known.length) known(id) else Unknown
@@ -131,7 +138,7 @@ private[spark] final class DecodedFilter(
       what: Byte): Unit = {
     var i = 0
     while (i < count) {
-      val row = numberAt(rows, i)
+      val row = RowSelection.numberAt(rows, i)
       if (!vector.isNullAt(row)) {
         val id = ids(row)
         if (id >= 0 && id < MostEntries) {
@@ -156,10 +163,6 @@ private[spark] object DecodedFilter {
 
   /** Entries that are kept. Writers end a dictionary long before. */
   private val MostEntries = 1 << 22
-
-  /** A row number; the rows at 0 are all rows. */
-  def numberAt(rows: Long, i: Int): Int =
-    if (rows == 0) i else Platform.getShort(null, rows + 2L * i) & 0xffff
 }
 
 /** A condition on rows of Spark's vectors, by their values; belongs to a task. */
@@ -197,7 +200,7 @@ private[spark] object DecodedValues {
       var met = 0
       var i = 0
       while (i < count) {
-        val row = DecodedFilter.numberAt(rows, i)
+        val row = RowSelection.numberAt(rows, i)
         if (meets(vector, row)) {
           Platform.putShort(null, out + 2L * met, row.toShort)
           met += 1

@@ -5,7 +5,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
 import io.oap.cache.PinnedVector
 import io.oap.cache.stats.{CacheCounters, Figure}
 import io.oap.cache.vector.{VectorChunk, ZoneDecision}
-import io.oap.spark.vector.{RowSelection, ScanVector}
+import io.oap.spark.vector.{DeletedRows, RowSelection, ScanVector}
 
 /**
  * Goes through the zones of one row group or batch, and finds the rows of each that meet the
@@ -13,11 +13,13 @@ import io.oap.spark.vector.{RowSelection, ScanVector}
  *
  * @param chunks by place of their columns; null where a column has no vector chunk, but not all
  * @param filters conditions and the chunk each is about, by place of its column
+ * @param deleted rows that nobody wants
  * @param selection for the rows of a zone, used as long as this is
  */
 private[spark] class ZoneScan(
     chunks: Array[VectorChunk],
     filters: Seq[(TaskFilter, Int)],
+    deleted: DeletedRows,
     selection: RowSelection,
     counters: CacheCounters) {
 
@@ -80,9 +82,13 @@ private[spark] class ZoneScan(
       if (selection.count == 0) counters.add(Figure.ZONES_SKIPPED, 1)
       else counters.add(Figure.ROWS_DROPPED, rows - selection.count)
       hasDropped ||= selection.count < rows
+      leaveOutDeleted()
       true
     }
   }
+
+  private def leaveOutDeleted(): Unit =
+    deleted.leaveOut(selection, zone.toLong * VectorChunk.ZONE_ROWS, rows)
 
   private def select(): Unit = {
     val decisions = conditions.map { case (filter, condition) =>
@@ -101,8 +107,9 @@ private[spark] class ZoneScan(
   /** Leaves those of the zone's rows that meet other conditions, before any is taken. */
   def narrow(filters: DecodedFilters, batch: ColumnarBatch): Unit = if (remaining > 0) {
     val before = selection.count
-    filters.narrow(selection, batch)
-    counters.add(Figure.ROWS_DROPPED, before - selection.count)
+    if (filters.narrow(selection, batch)) {
+      counters.add(Figure.ROWS_DROPPED, before - selection.count)
+    } else leaveOutDeleted()
   }
 
   /**
@@ -137,11 +144,13 @@ private[spark] class ZoneScan(
 private[spark] final class PinnedZones(
     pinned: Array[PinnedVector],
     filters: Seq[(TaskFilter, Int)],
+    deleted: DeletedRows,
     selection: RowSelection,
     counters: CacheCounters)
     extends ZoneScan(
       pinned.map(one => if (one == null) null else one.chunk),
       filters,
+      deleted,
       selection,
       counters)
     with AutoCloseable {

@@ -98,9 +98,11 @@ private[iceberg] final class CachedIcebergReaderFactory(
       task.shape.projection(task.partition),
       versions,
       task.real,
+      task.shape.positionDeletes(task.partition),
       reads.conditions.of(partition),
       task.cache,
-      context))
+      context
+    ))
 
   /**
    * Has this process hold the chunks of a partition: loads what our own readers would read, and

@@ -9,6 +9,7 @@ import org.apache.spark.TaskContext
 import org.apache.spark.internal.Logging
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.PartitionReader
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.sources.Filter
@@ -17,15 +18,17 @@ import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 
 import io.oap.cache.{ColumnCache, ReadContext}
 import io.oap.spark.read._
+import io.oap.spark.vector.DeletedPositions
 
 /**
  * Opens the splits of one task that our own readers read exactly as Iceberg's would: of flat
- * columns that the file has, by their ids and in their types, and without deletes. For one thread,
- * but it may be closed by another.
+ * columns that the file has, by their ids and in their types, without those rows that are deleted by
+ * their positions. For one thread, but it may be closed by another.
  *
  * @param projection what Iceberg reads
  * @param versions of the table's files
  * @param real Iceberg's own way to the files
+ * @param loader loads what is deleted of them; asked for where something is
  * @param conditions on rows and row groups
  */
 private[iceberg] final class FlatSplits(
@@ -33,11 +36,14 @@ private[iceberg] final class FlatSplits(
     projection: Schema,
     versions: FileVersions,
     real: FileIO,
+    loader: => PositionDeletes,
     conditions: ScanConditions,
     cache: ColumnCache,
     context: ReadContext)
     extends AutoCloseable
     with Logging {
+
+  private lazy val deletes = loader
 
   // By partition specification.
   private val columnsBySpec = mutable.Map.empty[Int, Option[SplitColumns]]
@@ -45,7 +51,7 @@ private[iceberg] final class FlatSplits(
 
   /** Whether a split may be read here, as far as its manifest tells. */
   def mayRead(split: FileScanTask): Boolean =
-    ServedFiles.isServed(split) && split.deletes.isEmpty && columnsOf(split).isDefined
+    ServedFiles.isServed(split) && PositionDeletes.areAllOf(split) && columnsOf(split).isDefined
 
   /**
    * Opens a split and goes to its first batch. None where Iceberg's reader has to read it. That one
@@ -70,6 +76,7 @@ private[iceberg] final class FlatSplits(
           context)
       orNone(split) {
         chunks.warm(partOf(split, InternalRow.empty), fileOf(split, columns))
+        deletedOf(split): Unit // reads the delete files
         true
       }.isDefined
     }
@@ -79,21 +86,21 @@ private[iceberg] final class FlatSplits(
       columns: SplitColumns,
       values: InternalRow): Option[PartitionReader[ColumnarBatch]] = {
     var reader: PartitionReader[ColumnarBatch] = null
-    var hasFirst = false
     val begun = orNone(split) {
-      reader =
-        readersOf(split, columns).openBatches(partOf(split, values), fileOf(split, columns))
-      hasFirst = reader.next()
+      val file = fileOf(split, columns)
+      reader = readersOf(split, columns).openBatches(partOf(split, values), file)
+      new BegunReader(reader, reader.next(), columns, file.deleted)
     }
     if (begun.isEmpty && reader != null) reader.close()
-    begun.map(_ => new BegunReader(reader, hasFirst, columns))
+    begun
   }
 
   /** None where that fails, unless the task is to end. */
   private def orNone[A](split: FileScanTask)(read: => A): Option[A] =
     try Some(read)
     catch {
-      case NonFatal(e) if !Option(TaskContext.get()).exists(_.isInterrupted()) =>
+      case e @ (NonFatal(_) | _: LinkageError)
+          if !Option(TaskContext.get()).exists(_.isInterrupted()) =>
         logDebug(s"Iceberg's reader reads ${split.file.location}", e)
         None
     }
@@ -110,7 +117,12 @@ private[iceberg] final class FlatSplits(
       split,
       versions.of(split.file),
       columns,
-      reads.hadoopConf.value.value)
+      deletedOf(split),
+      reads.hadoopConf.value.value
+    )
+
+  private def deletedOf(split: FileScanTask): DeletedPositions =
+    if (split.deletes.isEmpty) DeletedPositions.none else deletes.of(split)
 
   private def columnsOf(split: FileScanTask): Option[SplitColumns] =
     columnsBySpec.getOrElseUpdate(
@@ -145,11 +157,13 @@ private[iceberg] final class FlatSplits(
  * The batches of a split, from the first one on, with their columns in the order of the scan.
  *
  * @param hasFirst whether there is a first one
+ * @param deleted rows of the file that the reader leaves out
  */
 private final class BegunReader(
     reader: PartitionReader[ColumnarBatch],
     hasFirst: Boolean,
-    columns: SplitColumns)
+    columns: SplitColumns,
+    deleted: DeletedPositions)
     extends PartitionReader[ColumnarBatch] {
 
   private var isFirst = true
@@ -170,6 +184,9 @@ private final class BegunReader(
       ordered.setNumRows(batch.numRows)
       ordered
     }
+
+  override def currentMetricsValues(): Array[CustomTaskMetric] =
+    Array(SplitBySplitReader.deletes(deleted.applied))
 
   override def close(): Unit = reader.close()
 }

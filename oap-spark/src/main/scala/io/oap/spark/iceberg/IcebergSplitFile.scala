@@ -20,6 +20,7 @@ import org.apache.spark.sql.types._
 import io.oap.cache.file.FileSource
 import io.oap.cache.parquet.ParquetLayout
 import io.oap.spark.read.{ColumnNames, DatetimeRebase, SplitFile, UnservedFileException}
+import io.oap.spark.vector.DeletedPositions
 
 /**
  * A data file of Iceberg as our own readers read it. Iceberg finds columns by the ids that files
@@ -27,12 +28,14 @@ import io.oap.spark.read.{ColumnNames, DatetimeRebase, SplitFile, UnservedFileEx
  *
  * @param file by which bytes are read, whatever store it is of
  * @param version of the file, as [[FileVersions]] tells it
+ * @param positions of deleted rows, loaded when they are asked for
  */
 private[iceberg] final class IcebergSplitFile(
     file: InputFile,
     split: FileScanTask,
     version: String,
     columns: SplitColumns,
+    positions: => DeletedPositions,
     hadoopConf: Configuration)
     extends SplitFile {
 
@@ -66,6 +69,8 @@ private[iceberg] final class IcebergSplitFile(
     requireServedEncodings(footer, inFile.map(_._2).toSet)
     new ColumnNames(inFile.filter { case (here, there) => here != there }.toMap)
   }
+
+  override lazy val deleted: DeletedPositions = positions
 
   private def requireServedEncodings(footer: ParquetMetadata, names: Set[String]): Unit =
     for {

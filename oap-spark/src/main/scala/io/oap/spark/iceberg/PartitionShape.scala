@@ -4,7 +4,7 @@ import java.lang.reflect.{Constructor, Field, Method}
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.iceberg.{BaseScanTaskGroup, ScanTask, ScanTaskGroup, Schema}
+import org.apache.iceberg.{BaseScanTaskGroup, ScanTask, ScanTaskGroup, Schema, Table}
 import org.apache.iceberg.io.FileIO
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.connector.read.{InputPartition, Scan}
@@ -42,6 +42,13 @@ private[iceberg] final class PartitionShape private (
   def fileIo(partition: InputPartition): FileIO =
     value(PartitionShape.Io, partition).asInstanceOf[Broadcast[FileIO]].value
 
+  /** Loads delete files as Iceberg would for a partition. */
+  def positionDeletes(partition: InputPartition): PositionDeletes = new PositionDeletes(
+    fileIo(partition),
+    value(PartitionShape.Table, partition).asInstanceOf[Broadcast[Table]].value.name,
+    value(PartitionShape.KeepsDeletes, partition).asInstanceOf[Boolean]
+  )
+
   /** Makes a partition that reads its files by something else. It stays in this process. */
   def withFileIo(partition: InputPartition, io: FileIO): InputPartition =
     remade(partition, PartitionShape.Io, new HeldHere(io))
@@ -63,17 +70,19 @@ private[iceberg] object PartitionShape {
   private val Io = "fileIOBroadcast"
   private val Tasks = "taskGroup"
   private val Projection = "projectionString"
+  private val Table = "tableBroadcast"
+  private val KeepsDeletes = "cacheDeleteFilesOnExecutors"
 
   /** Arguments of the constructor, in its order, as the fields that keep them are called. */
   private val Fields = Seq(
     "groupingKeyType",
     Tasks,
-    "tableBroadcast",
+    Table,
     Io,
     Projection,
     "caseSensitive",
     "preferredLocations",
-    "cacheDeleteFilesOnExecutors")
+    KeepsDeletes)
 
   /**
    * Looks the class up in the Iceberg that a scan is of.

@@ -96,10 +96,13 @@ private[iceberg] final class SplitBySplitReader(
     finally flat.close()
 }
 
-private object SplitBySplitReader {
+private[iceberg] object SplitBySplitReader {
 
   /** What Iceberg calls the number of splits that a task has read. */
   private val Splits = "numSplits"
+
+  /** Tells, by Iceberg's name for it, how many rows a reader has left out as deleted. */
+  def deletes(rows: Long): CustomTaskMetric = Told("numDeletes", rows)
 
   private final case class Told(name: String, value: Long) extends CustomTaskMetric
 }

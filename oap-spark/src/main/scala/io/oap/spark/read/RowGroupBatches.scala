@@ -4,8 +4,9 @@ import org.apache.spark.SparkException
 import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 
 import io.oap.cache.stats.{CacheCounters, Figure}
+import io.oap.cache.vector.VectorChunk
 import io.oap.spark.filter.{DecodedFilters, PinnedZones, ZonePosition}
-import io.oap.spark.vector.{Promotion, RowSelection, ScanVector, SelectedVector}
+import io.oap.spark.vector.{DeletedRows, Promotion, RowSelection, ScanVector, SelectedVector}
 
 /** Rows of one row group, a batch at a time. For one thread. */
 private[spark] trait RowGroupBatches extends AutoCloseable {
@@ -24,18 +25,21 @@ private[spark] trait RowGroupBatches extends AutoCloseable {
  * Rows as Spark's reader decodes them: those that meet the conditions, batch by batch, or all of a
  * batch where nearly all meet them.
  *
+ * @param decoded all rows of a row group where some are deleted: the reader must pass over no page
  * @param dataColumns of the batches; behind them stand columns of partitions
  */
 private[spark] final class DecodedRows(
     decoded: DecodedBatches,
     promotion: Promotion,
     filters: DecodedFilters,
+    deleted: DeletedRows,
     selection: => RowSelection,
     dataColumns: Int,
     counters: CacheCounters)
     extends RowGroupBatches {
 
   private val selected = DecodedRows.selected(dataColumns, selection)
+  private var rows = 0L // of the batches before
   private var current: ColumnarBatch = _
 
   override def batch: ColumnarBatch = current
@@ -55,20 +59,24 @@ private[spark] final class DecodedRows(
     current = decoded.batch
     if (found) {
       promotion.add(current)
-      if (!filters.isEmpty) filter(current)
+      if (!filters.isEmpty || !deleted.isEmpty) select(current)
     }
     found
   }
 
-  private def filter(whole: ColumnarBatch): Unit = {
+  private def select(whole: ColumnarBatch): Unit = {
     selection.reset(whole.numRows)
     filters.narrow(selection, whole)
     val dropped = whole.numRows - selection.count
-    if (dropped > whole.numRows / DecodedFilters.NearlyAll) {
+    if (dropped > whole.numRows / DecodedFilters.NearlyAll)
       counters.add(Figure.ROWS_DROPPED, dropped)
+    else selection.reset(whole.numRows)
+    deleted.leaveOut(selection, rows, whole.numRows)
+    if (selection.count < whole.numRows) {
       current = selected.of(whole)
       current.setNumRows(selection.count)
     }
+    rows += whole.numRows
   }
 
   override def close(): Unit =
@@ -140,34 +148,47 @@ private[spark] final class VectorRows(
 }
 
 /**
- * Rows as Spark's reader decodes them, all but the first ones of the first batch.
+ * Rows as Spark's reader decodes them, from one in its next batch on.
  *
  * @param from the first row that is wanted
  * @param dataColumns of the batches; behind them stand columns of partitions
  */
 private[spark] final class ResumedRows(
     decoded: DecodedBatches,
-    from: Int,
+    from: ZonePosition,
+    deleted: DeletedRows,
     selection: RowSelection,
     dataColumns: Int)
     extends RowGroupBatches {
 
   private val selected = DecodedRows.selected(dataColumns, selection)
-  private var isFirst = true
+  private var zone = from.zone
   private var current: ColumnarBatch = _
 
   override def batch: ColumnarBatch = current
 
   override def next(): Boolean = {
+    var found = advance()
+    while (found && current.numRows == 0) {
+      found = advance()
+    }
+    found
+  }
+
+  private def advance(): Boolean = {
     val found = decoded.next()
     current = decoded.batch
-    if (found && isFirst && from > 0) {
-      selection.reset(current.numRows)
-      selection.passOver(from)
-      current = selected.of(current)
-      current.setNumRows(selection.count)
+    if (found) {
+      val rows = current.numRows
+      selection.reset(rows)
+      if (zone == from.zone && from.row > 0) selection.passOver(from.row)
+      deleted.leaveOut(selection, zone.toLong * VectorChunk.ZONE_ROWS, rows)
+      if (selection.count < rows) {
+        current = selected.of(current)
+        current.setNumRows(selection.count)
+      }
+      zone += 1
     }
-    isFirst = false
     found
   }
 

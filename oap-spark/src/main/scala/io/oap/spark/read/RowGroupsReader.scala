@@ -12,13 +12,18 @@ import io.oap.cache.parquet.CachedParquetFile.RowGroup
 import io.oap.cache.vector.{VectorChunk, VectorException}
 import io.oap.common.ChunkKey
 import io.oap.spark.filter.{DecodedFilter, DecodedFilters, PinnedZones}
-import io.oap.spark.vector.{FlatColumn, PromotedChunk, Promotion, ScanVector, SelectedVector}
+import io.oap.spark.vector._
 
 /**
  * One open split, row group by row group: each column from its vector chunk where the pool has it,
  * the others through Spark's reader.
+ *
+ * @param deleted rows of the file that are left out
  */
-private[spark] final class RowGroupsReader(split: OpenSplit, task: TaskReadContext)
+private[spark] final class RowGroupsReader(
+    split: OpenSplit,
+    task: TaskReadContext,
+    deleted: DeletedPositions)
     extends SplitReader {
 
   private val schema = task.readSchema
@@ -84,7 +89,7 @@ private[spark] final class RowGroupsReader(split: OpenSplit, task: TaskReadConte
           if (isDamaged) failed.requireSame(zone, decoded.batch)
         }
         isOpen = true
-        new ResumedRows(decoded, settled.row, task.selection, schema.length)
+        new ResumedRows(decoded, settled, deletedIn(current), task.selection, schema.length)
       } finally if (!isOpen) decoded.close()
     }
   }
@@ -145,10 +150,15 @@ private[spark] final class RowGroupsReader(split: OpenSplit, task: TaskReadConte
 
   private def decodedRows(group: RowGroup): RowGroupBatches = {
     val promotion = promote(group, schema.indices)
-    val batchSize = if (promotion.isEmpty) task.batchSize else VectorChunk.ZONE_ROWS
+    val deleted = deletedIn(group)
+    val batchSize =
+      if (!promotion.isEmpty) VectorChunk.ZONE_ROWS
+      else if (deleted.isEmpty) task.batchSize
+      else math.min(task.batchSize, VectorChunk.ZONE_ROWS)
     // Where it costs no reading, all rows are decoded rather than those of some pages only, so that
-    // they can become vector chunks.
-    val filters = if (promotion.isOfHeldChunks) Array.empty[Filter] else task.filters
+    // they can become vector chunks. Nor can rows of some pages be told by their positions.
+    val filters =
+      if (promotion.isOfHeldChunks || !deleted.isEmpty) Array.empty[Filter] else task.filters
     if (filters.isEmpty) promotion.dropDamaged()
     // All that may fail comes before the reader is open.
     val conditions = decodedFilters(schema.indices)
@@ -156,10 +166,14 @@ private[spark] final class RowGroupsReader(split: OpenSplit, task: TaskReadConte
       new DecodedBatches(split, Seq(group), schema, filters, batchSize),
       promotion,
       conditions,
+      deleted,
       task.selection,
       schema.length,
       task.counters)
   }
+
+  private def deletedIn(group: RowGroup): DeletedRows =
+    deleted.ofRowGroup(group.metaData.getRowIndexOffset, group.metaData.getRowCount)
 
   /**
    * Conditions on columns that Spark's reader decodes, the most selective ones first.
@@ -193,7 +207,10 @@ private[spark] final class RowGroupsReader(split: OpenSplit, task: TaskReadConte
       filter <- task.rowFilters
       column <- flatByName.get(filter.column) if held(column.index) != null
     } yield filter -> column.index
-    rowsOf(group, held, new PinnedZones(held, filters, task.selection, task.counters))
+    rowsOf(
+      group,
+      held,
+      new PinnedZones(held, filters, deletedIn(group), task.selection, task.counters))
   }
 
   private def rowsOf(

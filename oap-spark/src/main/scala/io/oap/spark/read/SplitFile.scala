@@ -12,6 +12,7 @@ import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 
 import io.oap.cache.file.{FileSource, HadoopFileSource}
+import io.oap.spark.vector.DeletedPositions
 
 /** A file that only the reader of the table's own library may read. */
 private[spark] final class UnservedFileException(path: String, why: String)
@@ -60,6 +61,9 @@ private[spark] trait SplitFile {
    * @throws UnservedFileException where it has other columns than these
    */
   def names(footer: ParquetMetadata): ColumnNames
+
+  /** Rows of the file that the table says are deleted. */
+  def deleted: DeletedPositions
 }
 
 /**
@@ -102,4 +106,6 @@ private[spark] final class HadoopSplitFile(
     DatetimeRebase.of(file, settings, hadoopConf)
 
   override def names(footer: ParquetMetadata): ColumnNames = ColumnNames.AsInTable
+
+  override def deleted: DeletedPositions = DeletedPositions.none
 }

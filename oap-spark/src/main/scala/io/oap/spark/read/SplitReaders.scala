@@ -73,9 +73,10 @@ private[spark] final class SplitReaders(
     val askedBefore = counters.chunksAsked
     val split =
       new OpenSplit(file, from, content, settings, conditions.runtime, cache, context)
-    val task = Option.when(readsRowGroups)(idleContext())
+    val deleted = from.deleted // of a file that is for the cache
+    val task = Option.when(readsRowGroups || !deleted.isEmpty)(idleContext())
     val batches = task match {
-      case Some(task) => new RowGroupsReader(split, task)
+      case Some(task) => new RowGroupsReader(split, task, deleted)
       case None =>
         new EncodedSplitReader(
           new DecodedBatches(

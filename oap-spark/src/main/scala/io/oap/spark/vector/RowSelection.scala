@@ -1,5 +1,7 @@
 package io.oap.spark.vector
 
+import org.apache.spark.unsafe.Platform
+
 import io.oap.cache.vector.NativeBuffer
 
 /**
@@ -54,4 +56,11 @@ private[spark] final class RowSelection(val numbers: NativeBuffer) {
     }
     isWhole = false
   }
+}
+
+private[spark] object RowSelection {
+
+  /** One of the row numbers at an address; those at 0 are all rows. */
+  def numberAt(rows: Long, i: Int): Int =
+    if (rows == 0) i else Platform.getShort(null, rows + 2L * i) & 0xffff
 }

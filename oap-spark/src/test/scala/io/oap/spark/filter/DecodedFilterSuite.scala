@@ -1,14 +1,16 @@
 package io.oap.spark.filter
 
+import scala.util.Using
+
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector
 import org.apache.spark.sql.types.IntegerType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 import io.oap.cache.stats.{CacheCounters, Figure}
-import io.oap.cache.vector.NativeBuffer
+import io.oap.cache.vector.{NativeBuffer, VectorChunk, VectorKind}
 import io.oap.spark.{CacheControl, CacheSuite}
-import io.oap.spark.vector.RowSelection
+import io.oap.spark.vector.{DeletedPositions, RowSelection}
 
 /** Conditions on rows that Spark's reader decodes, because there are no vector chunks of them. */
 class DecodedFilterSuite extends CacheSuite {
@@ -165,14 +167,35 @@ class DecodedFilterSuite extends CacheSuite {
     }
   }
 
+  /** A condition that fails when it is asked. */
+  private def faulty() = new DecodedFilters(Seq(
+    new DecodedFilter(new TaskFilter(new PreparedFilter(RowFilter.Between("c", 1, 2))), 0, null)))
+
   test("a condition that cannot be tested is left out") {
-    val filters = new DecodedFilters(Seq(
-      new DecodedFilter(new TaskFilter(new PreparedFilter(RowFilter.Between("c", 1, 2))), 0, null)))
+    val filters = faulty()
     val batch = new ColumnarBatch(Array(new OnHeapColumnVector(10, IntegerType)), 10)
     val selection = new RowSelection(new NativeBuffer(20))
     selection.reset(10)
-    filters.narrow(selection, batch)
+    assert(!filters.narrow(selection, batch))
     assert(selection.count === 10 && selection.rowNumbers === 0 && filters.isEmpty)
+    batch.close()
+  }
+
+  test("deleted rows stay out where a condition cannot be tested") {
+    val batch = new ColumnarBatch(Array(new OnHeapColumnVector(10, IntegerType)), 10)
+    val values = new NativeBuffer(40)
+    val bits = new java.util.BitSet
+    bits.set(13, 16)
+    val deleted = new DeletedPositions(bits).ofRowGroup(10, 10)
+    Using.resource(VectorChunk.ofDecoded(VectorKind.I32)) { chunk =>
+      chunk.setDecoded(values.address, 0, 10)
+      val selection = new RowSelection(new NativeBuffer(20))
+      val zones = new ZoneScan(Array(chunk), Nil, deleted, selection, new CacheCounters)
+      assert(zones.advance() && zones.remaining === 7)
+      zones.narrow(faulty(), batch)
+      assert((0 until 7).map(selection.number) === Seq(0, 1, 2, 6, 7, 8, 9))
+      assert(zones.remaining === 7 && !zones.advance())
+    }
     batch.close()
   }
 

@@ -153,6 +153,21 @@ class IcebergFlatSuite extends IcebergSuite with FlatIcebergTables {
     }
   }
 
+  test("a file of which a manifest has too few rows") {
+    val written = spark.range(0, 20000, 1, 1).select(
+      col("id").as("id", fieldId(1)),
+      (col("id") * 7).as("v", fieldId(2)))
+    written.write.parquet(path("few"))
+    sql("CREATE TABLE ice.db.few (id BIGINT, v BIGINT) USING iceberg " +
+      "TBLPROPERTIES ('write.delete.mode' = 'merge-on-read')")
+    append("few", filesIn("few").head, 5000)
+    def query = sql("SELECT id, v FROM ice.db.few WHERE v > 3")
+    sql("DELETE FROM ice.db.few WHERE id % 100 = 4 AND id < 5000")
+    assertFlat(query)
+    sql("DELETE FROM ice.db.few WHERE id % 100 = 5")
+    assertByIceberg(query)
+  }
+
   private def fieldId(number: Long) =
     new MetadataBuilder().putLong("parquet.field.id", number).build()
 
