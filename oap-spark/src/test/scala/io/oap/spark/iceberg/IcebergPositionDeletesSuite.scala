@@ -160,13 +160,13 @@ class IcebergPositionDeletesSuite extends IcebergSuite with FlatIcebergTables {
       val expected = alone(rows(query))
       CacheControl.clear(spark)
       for (_ <- 1 to 2) assertRows(rows(query), expected, "before")
-      // The dictionary has 50 entries, so that the codes of rows can say too much. In the second half
-      // of the second row group some rows are deleted.
+      // The dictionary has 50 entries, so that the codes of rows can say too much. Those at the end of
+      // the second row group do, behind its first batch, where some rows are deleted.
       val second = held.map(_.rowGroup).toSeq.sorted.apply(1)
       def isMeant(key: ChunkKey) =
         key.column == 2 && key.representation != ChunkKey.ENCODED && key.rowGroup == second
       DamagedPool.damage(isMeant(_)) { chunk =>
-        for (i <- chunk.remaining / 2 until chunk.remaining) chunk.put(i, 0xff.toByte)
+        for (i <- chunk.remaining * 7 / 8 until chunk.remaining) chunk.put(i, 0xff.toByte)
       }
       val before = held
       val (damaged, counters) = counting(rows(query))
