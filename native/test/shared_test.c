@@ -178,7 +178,6 @@ static void change(void) {
   }
 }
 
-/* Does not look whether all is right, since another process changes the pool meanwhile. */
 static void join_and_go(void) { CHECK(oap_pool_close(work_open(CAPACITY)) == 0); }
 
 /* However a process is stopped, others wait little, and go on when it does. */
@@ -201,7 +200,7 @@ static void nobody_waits_for_the_stopped(void) {
     CHECK(oap_milliseconds() - before < 10000);
     if (stuck > 0) {
       uint64_t version;
-      pid_t newcomer = start(join_and_go);
+      pid_t newcomer = start(join_and_go); /* checks nothing, as the child goes on meanwhile */
       oap_pool_snapshot(pool, NULL, 0, &version);
       CHECK(version == OAP_NO_VERSION); /* what is listed now is not all */
       usleep(300000);                   /* longer than a lock is waited for */

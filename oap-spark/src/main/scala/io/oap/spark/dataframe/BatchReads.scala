@@ -14,7 +14,7 @@ import io.oap.cache.stats.CacheCounters
 import io.oap.cache.vector.{NativeBuffer, VectorChunk}
 import io.oap.spark.executor.ExecutorCache
 import io.oap.spark.filter.{TaskFilter, ZoneScan}
-import io.oap.spark.vector.{DeletedRows, RowSelection, ScanVector, VectorType}
+import io.oap.spark.vector.{RowGroupDeletes, RowSelection, ScanVector, VectorType}
 
 /** A column that is read: its place in the batch, and the flat type as which it is kept. */
 private[dataframe] final case class ReadColumn(index: Int, dataType: DataType)
@@ -92,7 +92,7 @@ private[dataframe] final class BatchReads(batches: Iterator[CachedBatch], column
             hold.column(place).open(memory.getOrElseUpdate(place, new GrowingMemory))
         }
         val placed = filters.map { case (filter, place) => filter -> places.indexOf(place) }
-        new ZoneScan(chunks, placed, DeletedRows.None, selection, counters)
+        new ZoneScan(chunks, placed, RowGroupDeletes.None, selection, counters)
       } catch {
         case e: Throwable =>
           close()

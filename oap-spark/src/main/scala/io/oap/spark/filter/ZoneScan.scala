@@ -5,7 +5,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
 import io.oap.cache.PinnedVector
 import io.oap.cache.stats.{CacheCounters, Figure}
 import io.oap.cache.vector.{VectorChunk, ZoneDecision}
-import io.oap.spark.vector.{DeletedRows, RowSelection, ScanVector}
+import io.oap.spark.vector.{RowGroupDeletes, RowSelection, ScanVector}
 
 /**
  * Goes through the zones of one row group or batch, and finds the rows of each that meet the
@@ -19,7 +19,7 @@ import io.oap.spark.vector.{DeletedRows, RowSelection, ScanVector}
 private[spark] class ZoneScan(
     chunks: Array[VectorChunk],
     filters: Seq[(TaskFilter, Int)],
-    deleted: DeletedRows,
+    deleted: RowGroupDeletes,
     selection: RowSelection,
     counters: CacheCounters) {
 
@@ -144,7 +144,7 @@ private[spark] class ZoneScan(
 private[spark] final class PinnedZones(
     pinned: Array[PinnedVector],
     filters: Seq[(TaskFilter, Int)],
-    deleted: DeletedRows,
+    deleted: RowGroupDeletes,
     selection: RowSelection,
     counters: CacheCounters)
     extends ZoneScan(

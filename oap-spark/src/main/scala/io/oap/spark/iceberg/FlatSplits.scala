@@ -122,7 +122,7 @@ private[iceberg] final class FlatSplits(
     )
 
   private def deletedOf(split: FileScanTask): DeletedPositions =
-    if (split.deletes.isEmpty) DeletedPositions.none else deletes.of(split)
+    if (split.deletes.isEmpty) DeletedPositions.None else deletes.of(split)
 
   private def columnsOf(split: FileScanTask): Option[SplitColumns] =
     columnsBySpec.getOrElseUpdate(

@@ -6,7 +6,7 @@ import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 import io.oap.cache.stats.{CacheCounters, Figure}
 import io.oap.cache.vector.VectorChunk
 import io.oap.spark.filter.{DecodedFilters, PinnedZones, ZonePosition}
-import io.oap.spark.vector.{DeletedRows, Promotion, RowSelection, ScanVector, SelectedVector}
+import io.oap.spark.vector.{Promotion, RowGroupDeletes, RowSelection, ScanVector, SelectedVector}
 
 /** Rows of one row group, a batch at a time. For one thread. */
 private[spark] trait RowGroupBatches extends AutoCloseable {
@@ -32,13 +32,13 @@ private[spark] final class DecodedRows(
     decoded: DecodedBatches,
     promotion: Promotion,
     filters: DecodedFilters,
-    deleted: DeletedRows,
+    deleted: RowGroupDeletes,
     selection: => RowSelection,
     dataColumns: Int,
     counters: CacheCounters)
     extends RowGroupBatches {
 
-  private val selected = DecodedRows.selected(dataColumns, selection)
+  private val selected = new SelectedRows(dataColumns, selection)
   private var rows = 0L // of the batches before
   private var current: ColumnarBatch = _
 
@@ -72,10 +72,7 @@ private[spark] final class DecodedRows(
       counters.add(Figure.ROWS_DROPPED, dropped)
     else selection.reset(whole.numRows)
     deleted.leaveOut(selection, rows, whole.numRows)
-    if (selection.count < whole.numRows) {
-      current = selected.of(whole)
-      current.setNumRows(selection.count)
-    }
+    current = selected.of(whole)
     rows += whole.numRows
   }
 
@@ -84,15 +81,27 @@ private[spark] final class DecodedRows(
     finally decoded.close()
 }
 
-private[spark] object DecodedRows {
+/**
+ * The rows of batches that are selected; columns of partitions have one value for all rows.
+ *
+ * @param dataColumns of the batches; behind them stand columns of partitions
+ */
+private final class SelectedRows(dataColumns: Int, selection: => RowSelection) {
 
-  /** The rows of batches that are selected; columns of partitions have one value for all rows. */
-  def selected(dataColumns: Int, selection: => RowSelection): DerivedBatch =
-    new DerivedBatch(whole =>
-      new ColumnarBatch(Array.tabulate(whole.numCols) { i =>
-        if (i < dataColumns) new SelectedVector(whole.column(i), selection.numbers)
-        else whole.column(i)
-      }))
+  private val some = new DerivedBatch(whole =>
+    new ColumnarBatch(Array.tabulate(whole.numCols) { i =>
+      if (i < dataColumns) new SelectedVector(whole.column(i), selection.numbers)
+      else whole.column(i)
+    }))
+
+  /** The batch itself where all of its rows are. */
+  def of(whole: ColumnarBatch): ColumnarBatch =
+    if (selection.count == whole.numRows) whole
+    else {
+      val batch = some.of(whole)
+      batch.setNumRows(selection.count)
+      batch
+    }
 }
 
 /**
@@ -156,12 +165,12 @@ private[spark] final class VectorRows(
 private[spark] final class ResumedRows(
     decoded: DecodedBatches,
     from: ZonePosition,
-    deleted: DeletedRows,
+    deleted: RowGroupDeletes,
     selection: RowSelection,
     dataColumns: Int)
     extends RowGroupBatches {
 
-  private val selected = DecodedRows.selected(dataColumns, selection)
+  private val selected = new SelectedRows(dataColumns, selection)
   private var zone = from.zone
   private var current: ColumnarBatch = _
 
@@ -183,10 +192,7 @@ private[spark] final class ResumedRows(
       selection.reset(rows)
       if (zone == from.zone && from.row > 0) selection.passOver(from.row)
       deleted.leaveOut(selection, zone.toLong * VectorChunk.ZONE_ROWS, rows)
-      if (selection.count < rows) {
-        current = selected.of(current)
-        current.setNumRows(selection.count)
-      }
+      current = selected.of(current)
       zone += 1
     }
     found

@@ -172,7 +172,7 @@ private[spark] final class RowGroupsReader(
       task.counters)
   }
 
-  private def deletedIn(group: RowGroup): DeletedRows =
+  private def deletedIn(group: RowGroup): RowGroupDeletes =
     deleted.ofRowGroup(group.metaData.getRowIndexOffset, group.metaData.getRowCount)
 
   /**

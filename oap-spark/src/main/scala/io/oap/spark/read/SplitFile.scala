@@ -107,5 +107,5 @@ private[spark] final class HadoopSplitFile(
 
   override def names(footer: ParquetMetadata): ColumnNames = ColumnNames.AsInTable
 
-  override def deleted: DeletedPositions = DeletedPositions.none
+  override def deleted: DeletedPositions = DeletedPositions.None
 }

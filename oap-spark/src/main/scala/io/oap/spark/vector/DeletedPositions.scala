@@ -27,10 +27,11 @@ private[spark] final class DeletedPositions(positions: BitSet) {
    * @param firstRow its position in the file
    * @param rows how many it has
    */
-  def ofRowGroup(firstRow: Long, rows: Long): DeletedRows =
-    if (hasAny(firstRow, rows)) new DeletedRows(Some(this), firstRow) else DeletedRows.None
+  def ofRowGroup(firstRow: Long, rows: Long): RowGroupDeletes =
+    if (!isEmpty && hasAny(firstRow, rows)) new RowGroupDeletes(Some(this), firstRow)
+    else RowGroupDeletes.None
 
-  /** Leaves rows of a zone or a batch, as in [[DeletedRows.leaveOut]]. */
+  /** Leaves rows of a zone or a batch, as in [[RowGroupDeletes.leaveOut]]. */
   private[vector] def leaveOut(selection: RowSelection, firstRow: Long, rows: Int): Unit =
     if (hasAny(firstRow, rows)) {
       val before = selection.count
@@ -64,12 +65,12 @@ private[spark] final class DeletedPositions(positions: BitSet) {
 
 private[spark] object DeletedPositions {
 
-  /** None of a file whose table deletes by writing files anew. */
-  def none: DeletedPositions = new DeletedPositions(new BitSet)
+  /** A file without deleted rows; for any number of threads. */
+  val None: DeletedPositions = new DeletedPositions(new BitSet)
 }
 
 /** The deleted rows of one row group; none where the file has none there. */
-private[spark] final class DeletedRows private[vector] (
+private[spark] final class RowGroupDeletes private[vector] (
     ofFile: Option[DeletedPositions],
     firstRow: Long) {
 
@@ -85,8 +86,8 @@ private[spark] final class DeletedRows private[vector] (
     if (selection.count > 0) ofFile.foreach(_.leaveOut(selection, firstRow + from, rows))
 }
 
-private[spark] object DeletedRows {
+private[spark] object RowGroupDeletes {
 
   /** For any number of threads. */
-  val None: DeletedRows = new DeletedRows(Option.empty, 0)
+  val None: RowGroupDeletes = new RowGroupDeletes(Option.empty, 0)
 }
