@@ -2,7 +2,12 @@ package io.oap.spark.filescan
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
-import org.apache.spark.sql.catalyst.expressions.{Expression, PredicateHelper}
+import org.apache.spark.sql.catalyst.expressions.{
+  Attribute,
+  AttributeSet,
+  Expression,
+  PredicateHelper
+}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{
   ColumnarRule,
@@ -36,7 +41,8 @@ import io.oap.spark.table.{CachedFormats, ScanCachePolicy, TableSelector, Tables
 private[spark] final case class CachedFileScans(session: SparkSession) extends Rule[SparkPlan]
     with PredicateHelper {
 
-  override def apply(plan: SparkPlan): SparkPlan = new OfPlan(plan).cached(plan, Some(Nil))
+  override def apply(plan: SparkPlan): SparkPlan =
+    new OfPlan(plan).cached(plan, OperatorsAbove.Others)
 
   /** The scans of one plan. */
   private final class OfPlan(whole: SparkPlan) {
@@ -44,31 +50,29 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
     /** Whether tasks may be told where to run. */
     private val isPlaced = PlacedStages.mayBeIn(whole)
 
-    /**
-     * Has the scans of a part of the plan read through the cache.
-     *
-     * @param above conditions of the filters that all rows of the part come to next; nothing where
-     *     the next filter counts the rows that it is asked for
-     */
-    def cached(plan: SparkPlan, above: Option[Seq[Expression]]): SparkPlan = plan match {
+    /** Has the scans of a part of the plan read through the cache. */
+    def cached(plan: SparkPlan, above: OperatorsAbove): SparkPlan = plan match {
       case scan: FileSourceScanExec =>
         cachedFiles(scan, above).fold(plan)(instead(scan, _))
       case batch: BatchScanExec =>
         CachedOrcScan.of(batch.scan, session, conf, isPlaced).fold(plan)(scan =>
           instead(batch, batch.copy(scan = scan)))
       case FilterExec(condition, _) =>
-        val asked = Option.when(condition.deterministic)(
-          above.getOrElse(Nil) ++ splitConjunctivePredicates(condition))
-        plan.mapChildren(cached(_, asked))
+        val conditions = Option.when(condition.deterministic)(
+          above.conditions.getOrElse(Nil) ++ splitConjunctivePredicates(condition))
+        val columns = above.columns.map(_ ++ condition.references)
+        plan.mapChildren(cached(_, OperatorsAbove(conditions, columns)))
       // Spark puts one between a filter and a scan with metadata columns.
       case ProjectExec(columns, _) if columns.forall(_.deterministic) =>
-        plan.mapChildren(cached(_, above))
-      case _ => plan.mapChildren(cached(_, Some(Nil)))
+        val wanted = columns.filter(column => above.asks(column.toAttribute))
+        val asked = AttributeSet(wanted.flatMap(_.references))
+        plan.mapChildren(cached(_, above.copy(columns = Some(asked))))
+      case _ => plan.mapChildren(cached(_, OperatorsAbove.Others))
     }
 
     private def cachedFiles(
         scan: FileSourceScanExec,
-        above: Option[Seq[Expression]]): Option[FileSourceScanExec] = {
+        above: OperatorsAbove): Option[FileSourceScanExec] = {
       val source = scan.logicalLink.toSeq.flatMap(_.collectLeaves()).collectFirst {
         case relation: LogicalRelation => relation
       }
@@ -81,8 +85,13 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
         if choice.isCached(table, scan.relation.location.rootPaths, options)
       } yield {
         val columns = FileJoinKeys.columns(scan)
-        val filters = FiltersAbove.of(columns, above.getOrElse(Nil))
-        val asked = AskedAbove(filters, FileJoinKeys(columns, Nil), countsRows = above.isEmpty)
+        val asked = AskedAbove(
+          FiltersAbove.of(columns, above.conditions.getOrElse(Nil)),
+          FileJoinKeys(columns, Nil),
+          countsRows = above.conditions.isEmpty,
+          numbersRows = scan.output.exists(column =>
+            column.name == ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME && above.asks(column))
+        )
         scan.copy(relation = withCache(scan, format, table, choice, asked))
       }
     }
@@ -163,6 +172,25 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
     val now = ScanCachePolicy.refreshed(session, table)
     now.copy(properties = table.properties ++ now.properties)
   }
+}
+
+/**
+ * Filters and projections that all rows of a part of a plan come to next.
+ *
+ * @param conditions of the filters; nothing where the next filter counts the rows that it is asked for
+ * @param columns what they, and those above them, ask for; nothing where that may be any column
+ */
+private final case class OperatorsAbove(
+    conditions: Option[Seq[Expression]],
+    columns: Option[AttributeSet]) {
+
+  def asks(column: Attribute): Boolean = columns.forall(_.contains(column))
+}
+
+private object OperatorsAbove {
+
+  /** Operators of other kinds. */
+  val Others: OperatorsAbove = OperatorsAbove(Some(Nil), None)
 }
 
 private[spark] object CachedFileScans {

@@ -1,89 +1,105 @@
 package io.oap.spark.filescan
 
-import java.io.Closeable
 import java.lang.reflect.{InvocationTargetException, Method}
+import java.util.BitSet
 
 import scala.util.control.NonFatal
 
+import com.google.common.cache.{Cache, CacheBuilder, Weigher}
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.execution.datasources.{FileFormat, PartitionedFile}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
-import org.apache.spark.sql.types.{StructField, StructType}
+import org.apache.spark.sql.execution.vectorized.{OnHeapColumnVector, WritableColumnVector}
+import org.apache.spark.sql.types.{ByteType, LongType, StructField, StructType}
+import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 import org.apache.spark.util.SerializableConfiguration
 
+import io.oap.spark.read.UnservedFileException
+import io.oap.spark.vector.DeletedPositions
+
 /**
- * Marks rows that deletion vectors say are deleted, in a column that Delta's scans have for it. A
- * filter above the scan drops them. Delta's own method does it, by the number that each row has in its
- * file; that it is a private one, of Delta 4.1 to 4.4, is the price of reading the rows without
- * Delta's reader.
+ * Rows of Delta's files that deletion vectors say are deleted. Delta's own method tells them, by the
+ * number that each row has in its file: it marks those in a column that Delta's scans have for it. That
+ * it is a private one, of Delta 4.1 to 4.4, is the price of reading the rows without Delta's reader.
  *
  * @param format Delta's, which has the method
- * @param deleted the column of the marks, as that method takes it
- * @param rowIndex the column of the numbers
  */
-private[filescan] final class DeletedRows(
-    format: FileFormat,
-    deleted: AnyRef,
-    rowIndex: AnyRef,
-    usesOffHeapVectors: Boolean)
-    extends Serializable {
+private[filescan] final class DeletedRows(format: FileFormat) extends Serializable {
 
-  @transient private lazy val method: Method = DeletedRows.method(format)
+  @transient private lazy val marking = new DeletedRows.Marking(format)
 
-  /** The rows, or batches, of a file with the marks. Takes over the iterator, and closes it on errors. */
-  def marked(
-      file: PartitionedFile,
-      rows: Iterator[AnyRef] with Closeable,
-      conf: SerializableConfiguration): Iterator[AnyRef] =
-    try {
-      val usesRowIndex = true
-      method.invoke(
-        format,
-        file,
-        rows,
-        Some(deleted),
-        Some(rowIndex),
-        Boolean.box(usesOffHeapVectors),
-        conf,
-        Boolean.box(usesRowIndex)).asInstanceOf[Iterator[AnyRef]]
-    } catch {
-      case e: Throwable =>
-        rows.close()
-        throw (e match {
+  /**
+   * The deleted rows of a file. They are kept for the tasks of this process: files and deletion vectors
+   * never change.
+   *
+   * @param rows how many the file has
+   * @param conf by which deletion vectors are read
+   * @throws UnservedFileException where they cannot be told, so that Delta's reader has to read the file
+   */
+  def of(file: PartitionedFile, rows: Long, conf: SerializableConfiguration): DeletedPositions = {
+    // Among these constants is which deletion vector the file has.
+    val key = (file.filePath.toString, file.otherConstantMetadataColumnValues)
+    val known = DeletedRows.kept.getIfPresent(key)
+    val positions =
+      if (known != null) known
+      else {
+        val marked = ask(file, rows, conf)
+        DeletedRows.kept.put(key, marked)
+        marked
+      }
+    if (positions.isEmpty) DeletedPositions.None else new DeletedPositions(positions)
+  }
+
+  private def ask(file: PartitionedFile, rows: Long, conf: SerializableConfiguration): BitSet = {
+    def unserved(why: String) = new UnservedFileException(file.filePath.toString, why)
+    if (rows > DeletedPositions.MostRows) throw unserved(s"it has $rows rows")
+    try marking.of(file, rows.toInt, conf)
+    catch {
+      case e @ (NonFatal(_) | _: LinkageError) =>
+        val cause = e match {
           case e: InvocationTargetException => e.getCause
           case other => other
-        })
+        }
+        throw unserved("its deleted rows are not told").initCause(cause)
     }
+  }
 }
 
 private[filescan] object DeletedRows extends Logging {
-  private val Deleted = "__delta_internal_is_row_deleted"
+
+  /** The column that Delta's scans have for the marks: 0 for the rows that there are. */
+  val Marks = "__delta_internal_is_row_deleted"
+
   private val Column = "org.apache.spark.sql.delta.DeltaParquetFileFormat$ColumnMetadata"
 
+  /** How many rows are asked for at a time. */
+  private val Rows = 4096
+
+  /** Bytes of the heap. A file of a million rows takes 125 KB at most, whatever is deleted. */
+  private val MostKept = 64L << 20
+
+  private type File = (String, Map[String, Any])
+
+  private val kept: Cache[File, BitSet] = {
+    val bytes: Weigher[File, BitSet] = (_, positions) => 1024 + positions.size / 8
+    CacheBuilder.newBuilder().maximumWeight(MostKept).weigher(bytes).build()
+  }
+
   /**
-   * How rows of a scan are marked. None where they need not be, where that does not go by numbers that
-   * Spark's reader gives, and where Delta's class is not as it was.
+   * How deleted rows of a scan are told. None where the scan does not mark them, where that does not go
+   * by numbers that Spark's reader gives, and where Delta's class is not as it was.
    *
    * @param isSplitable whether Delta lets files be cut and rows be dropped before it marks them
    */
-  def of(
-      format: FileFormat,
-      schema: StructType,
-      isSplitable: Boolean,
-      usesOffHeapVectors: Boolean): Option[DeletedRows] =
+  def of(format: FileFormat, schema: StructType, isSplitable: Boolean): Option[DeletedRows] =
     try {
-      val columns = schema.fields.zipWithIndex
-      for {
-        deleted <- columns.find(_._1.name == Deleted)
-        rowIndex <- columns.find(_._1.name == ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME)
-        if isSplitable && DeltaFormat.is(format)
-      } yield {
-        method(format)
-        val column = Class.forName(Column, true, format.getClass.getClassLoader)
-          .getConstructor(classOf[Int], classOf[StructField])
-        def asked(of: (StructField, Int)) =
-          column.newInstance(Int.box(of._2), of._1).asInstanceOf[AnyRef]
-        new DeletedRows(format, asked(deleted), asked(rowIndex), usesOffHeapVectors)
+      val names = schema.fieldNames
+      Option.when(
+        isSplitable && names.contains(Marks) &&
+          names.contains(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME) &&
+          DeltaFormat.is(format)) {
+        new Marking(format)
+        new DeletedRows(format)
       }
     } catch {
       case e @ (NonFatal(_) | _: LinkageError) =>
@@ -91,22 +107,59 @@ private[filescan] object DeletedRows extends Logging {
         None
     }
 
-  private def method(format: FileFormat): Method = {
-    val found = Iterator.iterate[Class[_]](format.getClass)(_.getSuperclass).takeWhile(_ != null)
+  /** Has Delta's method mark rows of which there are nothing but their numbers. */
+  private final class Marking(format: FileFormat) {
+    private val method: Method = Iterator.iterate[Class[_]](format.getClass)(_.getSuperclass)
+      .takeWhile(_ != null)
       .flatMap(_.getDeclaredMethods)
       .find(_.getName == "iteratorWithAdditionalMetadataColumns")
+      .filter(_.getParameterTypes.toSeq == Seq(
+        classOf[PartitionedFile],
+        classOf[Iterator[_]],
+        classOf[Option[_]],
+        classOf[Option[_]],
+        classOf[Boolean],
+        classOf[SerializableConfiguration],
+        classOf[Boolean]
+      ))
       .getOrElse(throw new NoSuchMethodException(format.getClass.getName))
-    val taken = Seq(
-      classOf[PartitionedFile],
-      classOf[Iterator[_]],
-      classOf[Option[_]],
-      classOf[Option[_]],
-      classOf[Boolean],
-      classOf[SerializableConfiguration],
-      classOf[Boolean]
-    )
-    if (found.getParameterTypes.toSeq != taken) throw new NoSuchMethodException(found.toString)
-    found.setAccessible(true)
-    found
+    method.setAccessible(true)
+
+    private val column = Class.forName(Column, true, format.getClass.getClassLoader)
+      .getConstructor(classOf[Int], classOf[StructField])
+    private val marks = column.newInstance(Int.box(0), StructField(Marks, ByteType))
+    private val numbers = column.newInstance(
+      Int.box(1),
+      StructField(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME, LongType))
+
+    def of(file: PartitionedFile, rows: Int, conf: SerializableConfiguration): BitSet = {
+      val deleted = new BitSet
+      val (usesOffHeapVectors, usesRowIndex) = (false, true)
+      val marked = method.invoke(
+        format,
+        file,
+        batches(rows),
+        Some(marks),
+        Some(numbers),
+        Boolean.box(usesOffHeapVectors),
+        conf,
+        Boolean.box(usesRowIndex)).asInstanceOf[Iterator[ColumnarBatch]]
+      for (batch <- marked) {
+        val (mark, number) = (batch.column(0), batch.column(1))
+        for (row <- 0 until batch.numRows)
+          if (mark.getByte(row) != 0) deleted.set(number.getLong(row).toInt)
+      }
+      deleted
+    }
+
+    private def batches(rows: Int): Iterator[ColumnarBatch] = {
+      val columns: Array[WritableColumnVector] =
+        Array(new OnHeapColumnVector(Rows, ByteType), new OnHeapColumnVector(Rows, LongType))
+      Iterator.range(0, rows, Rows).map { from =>
+        val count = math.min(Rows, rows - from)
+        for (row <- 0 until count) columns(1).putLong(row, from + row)
+        new ColumnarBatch(columns.map(column => column: ColumnVector), count)
+      }
+    }
   }
 }

@@ -17,7 +17,7 @@ import org.apache.spark.sql.execution.datasources.parquet.{
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sources.Filter
-import org.apache.spark.sql.types.{DataType, StructType}
+import org.apache.spark.sql.types.{ByteType, DataType, LongType, StructType}
 import org.apache.spark.util.SerializableConfiguration
 
 import io.oap.cache.{ColumnCache, ReadContext}
@@ -28,24 +28,28 @@ import io.oap.spark.read.{
   ChunkWarming,
   HadoopSplitFile,
   ReadSettings,
+  RowsOfBatches,
   ScanConditions,
   SplitContent,
   SplitReaders
 }
 import io.oap.spark.scan.FiltersAbove
+import io.oap.spark.vector.DeletedPositions
 
 /**
  * How the tasks of a V1 scan read Parquet files by our own readers, from vector chunks where there are
  * any, in place of Spark's reader.
  *
  * @param parquet the settings of the scan, as the readers take them
- * @param deleted marks deleted rows, where the scan has a column for it
+ * @param zeros columns that are not read
+ * @param deleted tells deleted rows, where the scan marks them
  * @param returnsBatches whether Spark expects batches, rather than rows
  */
 private[filescan] final case class RowGroupReads(
     parquet: ParquetPartitionReaderFactory,
     settings: ReadSettings,
     conditions: ScanConditions,
+    zeros: ZeroColumns,
     deleted: Option[DeletedRows],
     returnsBatches: Boolean) {
 
@@ -54,32 +58,37 @@ private[filescan] final case class RowGroupReads(
     new SplitReaders(SplitContent.of(parquet), settings, conditions, cache, context)
 
   /** Loads what these readers would read of a part of a file, instead of giving rows. */
-  def warm(file: PartitionedFile, cache: ColumnCache, context: ReadContext): Unit = {
-    val content = SplitContent.of(parquet)
-    new ChunkWarming(content, settings, conditions.runtime, cache, context)
-      .warm(file, new HadoopSplitFile(file, content.hadoopConf, settings))
-  }
+  def warm(file: PartitionedFile, cache: ColumnCache, context: ReadContext): Unit =
+    new ChunkWarming(SplitContent.of(parquet), settings, conditions.runtime, cache, context)
+      .warm(file, fileOf(file))
 
   /** Opens a part of a file; what is given is to be closed. */
   def open(splits: SplitReaders, file: PartitionedFile): Iterator[InternalRow] = {
+    val batches = zeros.among(splits.openBatches(file, fileOf(file)))
     val rows =
-      if (returnsBatches) new ReadRows(splits.openBatches(file))
-      else new ReadRows(splits.openRows(file))
-    val marked = deleted.fold[Iterator[AnyRef]](rows)(
-      _.marked(file, rows, parquet.broadcastedConf.value))
-    marked.asInstanceOf[Iterator[InternalRow]] // as Spark takes batches for rows
+      if (returnsBatches) new ReadRows(batches) else new ReadRows(new RowsOfBatches(batches))
+    rows.asInstanceOf[Iterator[InternalRow]] // as Spark takes batches for rows
   }
+
+  private def fileOf(file: PartitionedFile) = new HadoopSplitFile(
+    file,
+    parquet.broadcastedConf.value.value,
+    settings,
+    rows =>
+      deleted.fold(DeletedPositions.None)(_.of(file, rows, parquet.broadcastedConf.value)))
 }
 
 /**
  * What the plan above a scan goes on to ask of its rows: filters, and joins by their keys.
  *
  * @param countsRows whether a filter counts the rows that it is asked for
+ * @param numbersRows whether anything asks for the numbers of rows in their files
  */
 private[filescan] final case class AskedAbove(
     filters: FiltersAbove,
     keys: FileJoinKeys,
-    countsRows: Boolean)
+    countsRows: Boolean,
+    numbersRows: Boolean)
 
 /** What Spark asks a format to read for a scan. */
 private[filescan] final case class ScanRequest(
@@ -126,12 +135,14 @@ private[filescan] object RowGroupReads {
       val names = inFiles.fieldNames.toSeq
       val rows = if (scan.conf.parquetFilterPushDown) above.filters.rows(names) else Nil
       val joined = above.keys.filters(inFiles)
+      val zeros = if (deleted.isEmpty) ZeroColumns.None else notRead(inFiles, above)
+      val read = zeros.without(inFiles)
       RowGroupReads(
         ParquetPartitionReaderFactory(
           scan.conf,
           context.broadcast(new SerializableConfiguration(asked)),
-          inFiles,
-          inFiles,
+          read,
+          read,
           scan.partitionSchema,
           rowGroupFilters(scan, above.filters, inFiles).toArray,
           None,
@@ -141,6 +152,7 @@ private[filescan] object RowGroupReads {
         ScanConditions(
           joined.rowGroups,
           SentFilters.of(RowFilter.needed(rows ++ joined.rows), context)),
+        zeros,
         deleted,
         scan.options.get(FileFormat.OPTION_RETURNING_BATCH).contains("true")
       )
@@ -162,8 +174,16 @@ private[filescan] object RowGroupReads {
 
   private def deletedRows(scan: ScanRequest, meant: FileFormat): Option[DeletedRows] = {
     val isSplitable = meant.isSplitable(scan.session, scan.options, new Path("file"))
-    DeletedRows.of(meant, scan.requiredSchema, isSplitable, scan.conf.offHeapColumnVectorEnabled)
+    DeletedRows.of(meant, scan.requiredSchema, isSplitable)
   }
+
+  /** Of the rows that are left where deleted ones are left out: no mark, and no number that nobody asks for. */
+  private def notRead(schema: StructType, above: AskedAbove): ZeroColumns =
+    ZeroColumns(schema.fieldNames.zipWithIndex.collect {
+      case (DeletedRows.Marks, i) => i -> ByteType
+      case (ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME, i) if !above.numbersRows =>
+        i -> LongType
+    }.toMap)
 
   /** Whether a function is a lambda in Spark's own format. */
   private def isOfSpark(read: PartitionedFile => Iterator[InternalRow]): Boolean =
@@ -191,16 +211,6 @@ private final class ReadRows[T <: AnyRef](reader: PartitionReader[T])
     isAhead = false
     reader.get()
   }
-
-  /** Keeps what Spark closes in what others, as Delta, make of it. */
-  override def map[B](change: AnyRef => B): Iterator[B] with Closeable =
-    new Iterator[B] with Closeable {
-      override def hasNext: Boolean = ReadRows.this.hasNext
-
-      override def next(): B = change(ReadRows.this.next())
-
-      override def close(): Unit = ReadRows.this.close()
-    }
 
   override def close(): Unit = if (!isClosed) {
     isClosed = true

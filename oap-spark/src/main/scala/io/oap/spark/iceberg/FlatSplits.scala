@@ -89,7 +89,7 @@ private[iceberg] final class FlatSplits(
     val begun = orNone(split) {
       val file = fileOf(split, columns)
       reader = readersOf(split, columns).openBatches(partOf(split, values), file)
-      new BegunReader(reader, reader.next(), columns, file.deleted)
+      new BegunReader(reader, reader.next(), columns, file.positions)
     }
     if (begun.isEmpty && reader != null) reader.close()
     begun

@@ -28,14 +28,14 @@ import io.oap.spark.vector.DeletedPositions
  *
  * @param file by which bytes are read, whatever store it is of
  * @param version of the file, as [[FileVersions]] tells it
- * @param positions of deleted rows, loaded when they are asked for
+ * @param load gives the positions of deleted rows, when they are asked for
  */
 private[iceberg] final class IcebergSplitFile(
     file: InputFile,
     split: FileScanTask,
     version: String,
     columns: SplitColumns,
-    positions: => DeletedPositions,
+    load: => DeletedPositions,
     hadoopConf: Configuration)
     extends SplitFile {
 
@@ -70,7 +70,10 @@ private[iceberg] final class IcebergSplitFile(
     new ColumnNames(inFile.filter { case (here, there) => here != there }.toMap)
   }
 
-  override lazy val deleted: DeletedPositions = positions
+  /** Loaded once. */
+  lazy val positions: DeletedPositions = load
+
+  override def deleted(rows: Long): DeletedPositions = positions
 
   private def requireServedEncodings(footer: ParquetMetadata, names: Set[String]): Unit =
     for {

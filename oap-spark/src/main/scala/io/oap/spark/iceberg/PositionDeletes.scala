@@ -44,7 +44,7 @@ private[iceberg] final class PositionDeletes(io: FileIO, table: String, keeps: B
     val rows = split.file.recordCount
     val positions = new BitSet
     loadPositionDeletes(split.deletes, split.file.location).forEach { position =>
-      if (position >= rows || position >= PositionDeletes.MostRows) {
+      if (position >= rows || position >= DeletedPositions.MostRows) {
         throw new UnservedFileException(split.file.location, s"row $position of it is deleted")
       }
       positions.set(position.toInt)
@@ -54,9 +54,6 @@ private[iceberg] final class PositionDeletes(io: FileIO, table: String, keeps: B
 }
 
 private[iceberg] object PositionDeletes {
-
-  /** 128 MiB of bits. */
-  private val MostRows = 1 << 30
 
   /** Whether these are all that deletes rows of a split; values of columns may, too. */
   def areAllOf(split: FileScanTask): Boolean = split.deletes.asScala.forall(file =>

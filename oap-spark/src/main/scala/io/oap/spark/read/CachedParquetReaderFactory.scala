@@ -66,7 +66,7 @@ final class CachedParquetReaderFactory(
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
     reader(partition, parquet.buildReader)((splits, file) =>
       new PartitionReaderWithPartitionValues(
-        splits.openRows(file),
+        new RowsOfBatches(splits.openBatches(file)),
         parquet.readDataSchema,
         parquet.partitionSchema,
         file.partitionValues))

@@ -50,6 +50,8 @@ private[spark] final class OpenSplit(
 
   def metaData: FileMetaData = cached.footer().getFileMetaData
 
+  def rowsOfFile: Long = cached.footer().getBlocks.asScala.map(_.getRowCount).sum
+
   val calendar: DatetimeRebase = from.calendar(metaData)
 
   val names: ColumnNames = from.names(cached.footer())

@@ -62,8 +62,13 @@ private[spark] trait SplitFile {
    */
   def names(footer: ParquetMetadata): ColumnNames
 
-  /** Rows of the file that the table says are deleted. */
-  def deleted: DeletedPositions
+  /**
+   * Rows of the file that the table says are deleted.
+   *
+   * @param rows how many the file has
+   * @throws UnservedFileException where that cannot be told here
+   */
+  def deleted(rows: Long): DeletedPositions
 }
 
 /**
@@ -88,11 +93,16 @@ private[spark] object ColumnNames {
   val AsInTable: ColumnNames = new ColumnNames(Map.empty)
 }
 
-/** A file of a Hadoop file system, read as Spark's Parquet tables are. */
+/**
+ * A file of a Hadoop file system, read as Spark's Parquet tables are.
+ *
+ * @param deletes tells the deleted rows, of so many
+ */
 private[spark] final class HadoopSplitFile(
     file: PartitionedFile,
     hadoopConf: Configuration,
-    settings: ReadSettings)
+    settings: ReadSettings,
+    deletes: Long => DeletedPositions = _ => DeletedPositions.None)
     extends SplitFile {
 
   override val source: HadoopFileSource = new HadoopFileSource(file.toPath, hadoopConf)
@@ -107,5 +117,5 @@ private[spark] final class HadoopSplitFile(
 
   override def names(footer: ParquetMetadata): ColumnNames = ColumnNames.AsInTable
 
-  override def deleted: DeletedPositions = DeletedPositions.None
+  override def deleted(rows: Long): DeletedPositions = deletes(rows)
 }

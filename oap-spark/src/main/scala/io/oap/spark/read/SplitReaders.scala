@@ -73,7 +73,7 @@ private[spark] final class SplitReaders(
     val askedBefore = counters.chunksAsked
     val split =
       new OpenSplit(file, from, content, settings, conditions.runtime, cache, context)
-    val deleted = from.deleted // of a file that is for the cache
+    val deleted = from.deleted(split.rowsOfFile) // of a file that is for the cache
     val task = Option.when(readsRowGroups || !deleted.isEmpty)(idleContext())
     val batches = task match {
       case Some(task) => new RowGroupsReader(split, task, deleted)
@@ -95,9 +95,6 @@ private[spark] final class SplitReaders(
           counters.chunksHit - foundBefore,
           counters.chunksAsked - askedBefore))
   }
-
-  def openRows(file: PartitionedFile): PartitionReader[InternalRow] =
-    new RowsOfBatches(openBatches(file))
 
   /** Ends what is read, and frees the memory that splits share. A second call does nothing. */
   override def close(): Unit = synchronized {
@@ -165,7 +162,7 @@ private final class EncodedSplitReader(batches: DecodedBatches) extends SplitRea
 }
 
 /** The rows of batches, one by one. */
-private final class RowsOfBatches(batches: PartitionReader[ColumnarBatch])
+private[spark] final class RowsOfBatches(batches: PartitionReader[ColumnarBatch])
     extends PartitionReader[InternalRow] {
   private var row = 0
   private var rowsInBatch = 0

@@ -5,9 +5,10 @@ import java.util.BitSet
 import org.apache.spark.unsafe.Platform
 
 /**
- * Positions of rows of one file that its table says are deleted. For one thread.
+ * Positions of rows of one file that its table says are deleted. For one thread, but others may use
+ * the same set.
  *
- * @param positions in the file, from 0
+ * @param positions in the file, from 0, each less than [[DeletedPositions.MostRows]]
  */
 private[spark] final class DeletedPositions(positions: BitSet) {
   private var leftOut = 0L
@@ -64,6 +65,9 @@ private[spark] final class DeletedPositions(positions: BitSet) {
 }
 
 private[spark] object DeletedPositions {
+
+  /** 128 MiB of bits. */
+  val MostRows: Int = 1 << 30
 
   /** A file without deleted rows; for any number of threads. */
   val None: DeletedPositions = new DeletedPositions(new BitSet)

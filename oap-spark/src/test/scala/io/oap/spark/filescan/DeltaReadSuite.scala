@@ -1,7 +1,11 @@
 package io.oap.spark.filescan
 
+import java.io.IOException
+
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
+
+import io.oap.spark.WatchedFileSystem
 
 /** Tables of Delta, as they are written and left. */
 class DeltaReadSuite extends DeltaScanSuite {
@@ -72,6 +76,27 @@ class DeltaReadSuite extends DeltaScanSuite {
     }
     sql(s"UPDATE $t SET s = 'new' WHERE id % 11 = 0")
     assertServedByFiles(all)
+  }
+
+  test("deletion vectors are read once, and not at all where that fails") {
+    val t = table("once", "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+    sql(s"DELETE FROM $t WHERE id % 7 = 0")
+    def query = sql(s"SELECT id, s FROM $t WHERE k > 1")
+    def isVector(path: String) = path.contains("deletion_vector")
+    def failed = WatchedFileSystem.beforeOpens { path =>
+      if (isVector(path.getName)) throw new IOException("an unreadable vector")
+    }(outcome(query))
+    val expected = alone(failed)
+    assert(expected.swap.exists(_.contains(classOf[IOException].getName)))
+    assert(failed === expected)
+    assertServedByFiles(query)
+    val before = WatchedFileSystem.bytesOf(isVector)
+    assert(before > 0)
+    rows(query)
+    assert(WatchedFileSystem.bytesOf(isVector) === before)
+    sql(s"DELETE FROM $t WHERE id % 7 = 1")
+    assertServedByFiles(query)
+    assertServedByFiles(sql(s"SELECT id, s FROM $t VERSION AS OF 2"))
   }
 
   for (mode <- Seq("name", "id")) test(s"column mapping by $mode") {
