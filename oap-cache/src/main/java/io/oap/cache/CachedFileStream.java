@@ -69,8 +69,11 @@ public final class CachedFileStream implements FileStream {
     return layout() != null;
   }
 
-  /** The layout, once; null where it is not known and everything is read from the file. */
-  private FileLayout layout() {
+  /**
+   * The layout of the file; null where it is not known and everything is read from the file. Reads
+   * the end of the file where the cache has no footer of it.
+   */
+  public FileLayout layout() {
     if (!isLookedUp) {
       isLookedUp = true;
       long length = identity.length();

@@ -23,19 +23,22 @@ import org.apache.orc.impl.StreamName;
  * The layout of one ORC file. A chunk is the data streams of a column in a stripe, which writers
  * put one behind the other; a structure is the index streams of a column, or a stripe's footer.
  */
-final class OrcFileLayout implements FileLayout {
-  /** Rough heap size of a chunk with its key and its index entries. */
-  private static final int HEAP_BYTES_PER_CHUNK = 300;
+public final class OrcFileLayout implements FileLayout {
+  /** Rough heap size of a chunk with its key and its index entries, or of a column. */
+  private static final int HEAP_BYTES_PER_CHUNK = 350;
 
   private final FileId file;
+  private final TypeDescription schema;
   private final List<String> columns;
   private final long footerStart;
   private final LayoutIndex index = new LayoutIndex();
-  private final List<Long> stripes = new ArrayList<>();
+  private final List<Stripe> stripes = new ArrayList<>();
+  private final Map<ChunkKey, ChunkRequest> chunks = new HashMap<>();
   private final Map<Range, byte[]> stripeFooters = new HashMap<>();
 
   OrcFileLayout(FileId file, TypeDescription schema, long footerStart) {
     this.file = file;
+    this.schema = schema;
     this.columns = topLevelNames(schema);
     this.footerStart = footerStart;
   }
@@ -54,13 +57,48 @@ final class OrcFileLayout implements FileLayout {
   }
 
   /**
-   * Adds a stripe.
+   * A stripe of the file.
    *
+   * @param ordinal its place in the file, from 0
    * @param offset position of its first byte
+   * @param length of its indexes, data and footer, in bytes
+   * @param firstRow position of its first row in the file, from 0
+   */
+  public record Stripe(int ordinal, long offset, long length, long firstRow, long rows) {}
+
+  /** The stripes, in the order of the file. */
+  public List<Stripe> stripes() {
+    return stripes;
+  }
+
+  /** The file's columns, by whose ids chunks are told. Not to be changed. */
+  public TypeDescription schema() {
+    return schema;
+  }
+
+  /**
+   * The key of a column's chunk in a stripe.
+   *
+   * @param column its id
+   */
+  public ChunkKey key(Stripe stripe, int column, long representation) {
+    return new ChunkKey(file, stripe.ordinal(), column, representation);
+  }
+
+  /** The encoded chunk of a column in a stripe; null where it has none that is for the cache. */
+  public ChunkRequest chunk(Stripe stripe, int column) {
+    return chunks.get(key(stripe, column, ChunkKey.ENCODED));
+  }
+
+  /**
+   * Adds the next stripe.
+   *
    * @param at where its footer lies
    * @param bytes of the footer, as they are in the file
    */
-  void add(long offset, Range at, byte[] bytes, OrcProto.StripeFooter footer) {
+  void add(
+      OrcProto.StripeInformation stripe, Range at, byte[] bytes, OrcProto.StripeFooter footer) {
+    long offset = stripe.getOffset();
     stripeFooters.put(at, bytes);
     index.addStructure(at.offset(), at.length());
     Set<Integer> seen = new HashSet<>();
@@ -75,7 +113,13 @@ final class OrcFileLayout implements FileLayout {
       addRun(first, start, end - start, seen);
       start = end;
     }
-    stripes.add(offset);
+    long firstRow = 0;
+    if (!stripes.isEmpty()) {
+      Stripe before = stripes.get(stripes.size() - 1);
+      firstRow = before.firstRow() + before.rows();
+    }
+    stripes.add(
+        new Stripe(stripes.size(), offset, at.end() - offset, firstRow, stripe.getNumberOfRows()));
   }
 
   private static boolean belongTogether(OrcProto.Stream a, OrcProto.Stream b) {
@@ -92,7 +136,9 @@ final class OrcFileLayout implements FileLayout {
     boolean isForCache = length > 0 && length < Integer.MAX_VALUE;
     if (isForCache && first.getColumn() < columns.size() && seen.add(first.getColumn())) {
       ChunkKey key = ChunkKey.encoded(file, stripes.size(), first.getColumn());
-      index.add(new ChunkRequest(key, offset, (int) length));
+      ChunkRequest chunk = new ChunkRequest(key, offset, (int) length);
+      index.add(chunk);
+      chunks.put(key, chunk);
     }
   }
 
@@ -113,7 +159,7 @@ final class OrcFileLayout implements FileLayout {
 
   @Override
   public KnownFile describe(FileIdentity identity) {
-    long[] starts = stripes.stream().mapToLong(Long::longValue).toArray();
+    long[] starts = stripes.stream().mapToLong(Stripe::offset).toArray();
     return new KnownFile(
         identity, columns, starts, index.chunkBytes(stripes.size(), columns.size()));
   }

@@ -111,7 +111,7 @@ public final class OrcLayout {
       byte[] bytes = new byte[ranges.get(i).length()];
       footers.get(i).get(bytes);
       StripeFooter streams = StripeFooter.parseFrom(coded(ByteBuffer.wrap(bytes), options));
-      layout.add(footer.getStripes(i).getOffset(), ranges.get(i), bytes, streams);
+      layout.add(footer.getStripes(i), ranges.get(i), bytes, streams);
     }
     return layout;
   }

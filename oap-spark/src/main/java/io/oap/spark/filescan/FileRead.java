@@ -28,7 +28,22 @@ final class FileRead {
   private HadoopFileSource source;
 
   FileRead(Path path, LayoutReader layouts, ColumnCache cache, ReadContext context) {
+    this(path, null, layouts, cache, context);
+  }
+
+  /**
+   * Serves one version of the file.
+   *
+   * @param source that version; null: the one that is there when the file is opened
+   */
+  FileRead(
+      Path path,
+      HadoopFileSource source,
+      LayoutReader layouts,
+      ColumnCache cache,
+      ReadContext context) {
     this.path = path;
+    this.source = source;
     this.layouts = layouts;
     this.cache = cache;
     this.context = context;

@@ -39,6 +39,12 @@ private[spark] trait CachedFormat extends FileFormat with DataSourceRegister wit
 
   protected def orders: ReadOrders
 
+  /** What is asked of the rows of the scan. */
+  protected def above: AskedAbove
+
+  /** The format for a scan that drops rows by join keys, too. */
+  private[filescan] def joined(keys: FileJoinKeys): CachedFormat
+
   override def figures: Figures = orders.figures.value
 
   override def buildReaderWithPartitionValues(
@@ -58,20 +64,20 @@ private[spark] trait CachedFormat extends FileFormat with DataSourceRegister wit
       filters,
       options,
       caching)
-    val scan = ScanRequest(session, partitionSchema, requiredSchema, filters, options)
-    orders.reading(read, ownReads(scan, read, CachingFileSystem.plain(caching)))
+    val scan = ScanRequest(session, dataSchema, partitionSchema, requiredSchema, filters, options)
+    orders.reading(read, ownReads(scan, read, caching))
   }
 
   /**
    * How the files are read by readers of our own, where they can be.
    *
    * @param read the function of the format that is meant
-   * @param asked the configuration that it was made with
+   * @param caching the configuration that it was made with
    */
   protected def ownReads(
       scan: ScanRequest,
       read: PartitionedFile => Iterator[InternalRow],
-      asked: Configuration): Option[RowGroupReads] = None
+      caching: Configuration): Option[OwnReads]
 
   override def shortName(): String = meant.shortName()
 
@@ -129,29 +135,24 @@ private[spark] trait CachedFormat extends FileFormat with DataSourceRegister wit
     meant.fileConstantMetadataExtractors
 }
 
-/**
- * Spark's Parquet format, or one that extends it; Spark asks scans for this class.
- *
- * @param above what is asked of the rows of the scan
- */
+/** Spark's Parquet format, or one that extends it; Spark asks scans for this class. */
 private[spark] final class CachedParquetFormat(
     override val meant: ParquetFileFormat,
     override val table: String,
     override protected val schemes: Seq[String],
     override protected val orders: ReadOrders,
-    above: AskedAbove)
+    override protected val above: AskedAbove)
     extends ParquetFileFormat
     with CachedFormat {
 
-  /** The format for a scan that drops rows by join keys, too. */
-  def joined(keys: FileJoinKeys): CachedParquetFormat =
+  override private[filescan] def joined(keys: FileJoinKeys): CachedParquetFormat =
     new CachedParquetFormat(meant, table, schemes, orders, above.copy(keys = keys))
 
   override protected def ownReads(
       scan: ScanRequest,
       read: PartitionedFile => Iterator[InternalRow],
-      asked: Configuration): Option[RowGroupReads] =
-    RowGroupReads.of(scan, meant, above, read, asked)
+      caching: Configuration): Option[OwnReads] =
+    RowGroupReads.of(scan, meant, above, read, CachingFileSystem.plain(caching))
 
   /** None: the columns of a batch are those of Spark's reader in one file, and ours in another. */
   override def vectorTypes(
@@ -165,9 +166,26 @@ private[spark] final class CachedOrcFormat(
     override val meant: OrcFileFormat,
     override val table: String,
     override protected val schemes: Seq[String],
-    override protected val orders: ReadOrders)
+    override protected val orders: ReadOrders,
+    override protected val above: AskedAbove)
     extends OrcFileFormat
-    with CachedFormat
+    with CachedFormat {
+
+  override private[filescan] def joined(keys: FileJoinKeys): CachedOrcFormat =
+    new CachedOrcFormat(meant, table, schemes, orders, above.copy(keys = keys))
+
+  override protected def ownReads(
+      scan: ScanRequest,
+      read: PartitionedFile => Iterator[InternalRow],
+      caching: Configuration): Option[OwnReads] =
+    StripeReads.of(scan, above, read, caching)
+
+  /** None, as of Parquet. */
+  override def vectorTypes(
+      requiredSchema: StructType,
+      partitionSchema: StructType,
+      conf: SQLConf): Option[Seq[String]] = None
+}
 
 private[spark] object CachedFormat {
 
@@ -181,7 +199,8 @@ private[spark] object CachedFormat {
       above: AskedAbove): FileFormat = {
     def orders(kind: FileKind) = ReadOrders(kind, policy, figures)
     meant match {
-      case orc: OrcFileFormat => new CachedOrcFormat(orc, table, schemes, orders(FileKind.Orc))
+      case orc: OrcFileFormat =>
+        new CachedOrcFormat(orc, table, schemes, orders(FileKind.Orc), above)
       case parquet: ParquetFileFormat =>
         new CachedParquetFormat(parquet, table, schemes, orders(FileKind.Parquet), above)
       case other => other

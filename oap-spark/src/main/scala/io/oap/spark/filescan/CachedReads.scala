@@ -48,7 +48,7 @@ private[filescan] final case class ReadOrders(
    */
   def reading(
       read: PartitionedFile => Iterator[InternalRow],
-      own: Option[RowGroupReads]): PartitionedFile => Iterator[InternalRow] =
+      own: Option[OwnReads]): PartitionedFile => Iterator[InternalRow] =
     new CachedReads(read, own, this)
 }
 
@@ -58,7 +58,7 @@ private[filescan] final case class ReadOrders(
  */
 private final class CachedReads(
     read: PartitionedFile => Iterator[InternalRow],
-    own: Option[RowGroupReads],
+    own: Option[OwnReads],
     orders: ReadOrders)
     extends (PartitionedFile => Iterator[InternalRow])
     with Serializable {
@@ -77,7 +77,7 @@ private final class TaskReads(
     cache: ColumnCache,
     orders: ReadOrders,
     read: PartitionedFile => Iterator[InternalRow],
-    own: Option[RowGroupReads]) {
+    own: Option[OwnReads]) {
 
   private val warming = TaskWarming.current
   private val counters = warming.fold(new CacheCounters)(_.counters)
@@ -100,7 +100,7 @@ private final class TaskReads(
   def open(file: PartitionedFile): Iterator[InternalRow] =
     try
       (own, splits) match {
-        case (Some(reads), Some(opener)) => reads.open(opener, file)
+        case (Some(reads), Some(opener)) => reads.open(opener, file, cache, context)
         case (Some(reads), None) =>
           reads.warm(file, cache, context)
           Iterator.empty

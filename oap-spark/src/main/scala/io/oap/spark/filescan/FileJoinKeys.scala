@@ -15,14 +15,14 @@ import io.oap.spark.internals.SparkInternals
 import io.oap.spark.optimizer.{BroadcastKeys, JoinKeys}
 import io.oap.spark.scan.RuntimeFilters
 
-/** Has V1 scans of Parquet files drop rows by the keys of broadcasts that their stage joins with. */
+/** Has V1 scans drop rows by the keys of broadcasts that their stage joins with. */
 private[spark] object UseFileJoinKeys extends Rule[SparkPlan] {
 
   override def apply(plan: SparkPlan): SparkPlan = {
     val broadcasts = new BroadcastKeys(plan)
     plan.transformUp { case scan: FileSourceScanExec =>
       scan.relation.fileFormat match {
-        case format: CachedParquetFormat =>
+        case format: CachedFormat =>
           val keys = FileJoinKeys.of(scan, broadcasts)
           if (keys.pruning.isEmpty) scan
           else
@@ -37,7 +37,7 @@ private[spark] object UseFileJoinKeys extends Rule[SparkPlan] {
 }
 
 /**
- * The join keys that a V1 scan of Parquet files may drop rows by. They stand among the filters of the
+ * The join keys that a V1 scan may drop rows by. They stand among the filters of the
  * scan, too: Spark shows them there, and knows scans with other keys for other scans.
  *
  * @param columns what the scan reads from files, in the order of its schema

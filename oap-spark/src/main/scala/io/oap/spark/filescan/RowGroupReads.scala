@@ -1,10 +1,7 @@
 package io.oap.spark.filescan
 
-import java.io.Closeable
-
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.PartitionReader
 import org.apache.spark.sql.execution.datasources.{FileFormat, PartitionedFile}
@@ -15,20 +12,18 @@ import org.apache.spark.sql.execution.datasources.parquet.{
   ParquetUtils
 }
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.{ByteType, DataType, LongType, StructType}
+import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.util.SerializableConfiguration
 
 import io.oap.cache.{ColumnCache, ReadContext}
 import io.oap.spark.filter.{RowFilter, SentFilters}
-import io.oap.spark.internals.SparkInternals
 import io.oap.spark.optimizer.UseColumnCache
 import io.oap.spark.read.{
   ChunkWarming,
   HadoopSplitFile,
   ReadSettings,
-  RowsOfBatches,
   ScanConditions,
   SplitContent,
   SplitReaders
@@ -37,13 +32,11 @@ import io.oap.spark.scan.FiltersAbove
 import io.oap.spark.vector.DeletedPositions
 
 /**
- * How the tasks of a V1 scan read Parquet files by our own readers, from vector chunks where there are
- * any, in place of Spark's reader.
+ * How the tasks of a V1 scan read Parquet files.
  *
  * @param parquet the settings of the scan, as the readers take them
  * @param zeros columns that are not read
  * @param deleted tells deleted rows, where the scan marks them
- * @param returnsBatches whether Spark expects batches, rather than rows
  */
 private[filescan] final case class RowGroupReads(
     parquet: ParquetPartitionReaderFactory,
@@ -51,53 +44,28 @@ private[filescan] final case class RowGroupReads(
     conditions: ScanConditions,
     zeros: ZeroColumns,
     deleted: Option[DeletedRows],
-    returnsBatches: Boolean) {
+    returnsBatches: Boolean)
+    extends OwnReads {
 
-  /** The readers of one task. */
-  def splits(cache: ColumnCache, context: ReadContext): SplitReaders =
+  override def splits(cache: ColumnCache, context: ReadContext): SplitReaders =
     new SplitReaders(SplitContent.of(parquet), settings, conditions, cache, context)
 
-  /** Loads what these readers would read of a part of a file, instead of giving rows. */
-  def warm(file: PartitionedFile, cache: ColumnCache, context: ReadContext): Unit =
+  override def batches(
+      splits: SplitReaders,
+      file: PartitionedFile,
+      cache: ColumnCache,
+      context: ReadContext): PartitionReader[ColumnarBatch] =
+    zeros.among(splits.openBatches(file, fileOf(file)))
+
+  override def warm(file: PartitionedFile, cache: ColumnCache, context: ReadContext): Unit =
     new ChunkWarming(SplitContent.of(parquet), settings, conditions.runtime, cache, context)
       .warm(file, fileOf(file))
-
-  /** Opens a part of a file; what is given is to be closed. */
-  def open(splits: SplitReaders, file: PartitionedFile): Iterator[InternalRow] = {
-    val batches = zeros.among(splits.openBatches(file, fileOf(file)))
-    val rows =
-      if (returnsBatches) new ReadRows(batches) else new ReadRows(new RowsOfBatches(batches))
-    rows.asInstanceOf[Iterator[InternalRow]] // as Spark takes batches for rows
-  }
 
   private def fileOf(file: PartitionedFile) = new HadoopSplitFile(
     file,
     parquet.broadcastedConf.value.value,
     settings,
-    rows =>
-      deleted.fold(DeletedPositions.None)(_.of(file, rows, parquet.broadcastedConf.value)))
-}
-
-/**
- * What the plan above a scan goes on to ask of its rows: filters, and joins by their keys.
- *
- * @param countsRows whether a filter counts the rows that it is asked for
- * @param numbersRows whether anything asks for the numbers of rows in their files
- */
-private[filescan] final case class AskedAbove(
-    filters: FiltersAbove,
-    keys: FileJoinKeys,
-    countsRows: Boolean,
-    numbersRows: Boolean)
-
-/** What Spark asks a format to read for a scan. */
-private[filescan] final case class ScanRequest(
-    session: SparkSession,
-    partitionSchema: StructType,
-    requiredSchema: StructType,
-    filters: Seq[Filter],
-    options: Map[String, String]) {
-  def conf: SQLConf = SparkInternals.confOf(session)
+    rows => deleted.fold(DeletedPositions.None)(_.of(file, rows, parquet.broadcastedConf.value)))
 }
 
 private[filescan] object RowGroupReads {
@@ -154,7 +122,7 @@ private[filescan] object RowGroupReads {
           SentFilters.of(RowFilter.needed(rows ++ joined.rows), context)),
         zeros,
         deleted,
-        scan.options.get(FileFormat.OPTION_RETURNING_BATCH).contains("true")
+        scan.returnsBatches
       )
     }
   }
@@ -188,33 +156,4 @@ private[filescan] object RowGroupReads {
   /** Whether a function is a lambda in Spark's own format. */
   private def isOfSpark(read: PartitionedFile => Iterator[InternalRow]): Boolean =
     read.getClass.getName.startsWith(s"${classOf[ParquetFileFormat].getName}$$$$Lambda")
-}
-
-/** What a reader gives, until it is closed. For one thread. */
-private final class ReadRows[T <: AnyRef](reader: PartitionReader[T])
-    extends Iterator[AnyRef]
-    with Closeable {
-  private var isAhead = false
-  private var isClosed = false
-
-  override def hasNext: Boolean = {
-    if (!isAhead && !isClosed) {
-      isAhead = reader.next()
-      // A task may have many files to read.
-      if (!isAhead) close()
-    }
-    isAhead
-  }
-
-  override def next(): AnyRef = {
-    if (!hasNext) throw new NoSuchElementException("no more rows")
-    isAhead = false
-    reader.get()
-  }
-
-  override def close(): Unit = if (!isClosed) {
-    isClosed = true
-    isAhead = false
-    reader.close()
-  }
 }

@@ -9,16 +9,14 @@ import org.apache.spark.sql.types.StructType
 
 import io.oap.cache.{ChunkRequest, ColumnCache, ReadContext}
 import io.oap.cache.file.HeapRuns
-import io.oap.cache.parquet.CachedParquetFile.RowGroup
 import io.oap.common.ChunkKey
-import io.oap.spark.vector.FlatColumn
 
 /**
  * Loads what our own readers would read of Parquet files, by the footers: row groups that the scan's
  * filters rule out by their statistics are left out, and nothing is decoded. A column counts as
  * present when the pool holds its encoded chunk or its vector chunk.
  *
- * @param runtimeFilters as in [[OpenSplit]]
+ * @param runtimeFilters as in [[ParquetSplit]]
  * @param context of a reader that only sees to it that chunks are there
  */
 private[spark] final class ChunkWarming(
@@ -34,17 +32,15 @@ private[spark] final class ChunkWarming(
    * @throws UnservedFileException where another reader has to read the file
    */
   def warm(file: PartitionedFile, from: SplitFile): Unit = {
-    val split = new OpenSplit(file, from, content, settings, runtimeFilters, cache, context)
-    val schema = split.names.inFile(content.data)
-    val leaves = wantedLeaves(split, schema)
+    val split = new ParquetSplit(file, from, content, settings, runtimeFilters, cache, context)
+    val leaves = wantedLeaves(split, split.names.inFile(content.data))
     val vectors =
-      if (settings.representation.usesVectors) vectorsOf(split, schema) else Map.empty[Int, Long]
-    split.withCandidates(split.rowGroups, content.filters)
-      .foreach(warm(split, _, leaves, vectors))
+      if (settings.representation.usesVectors) vectorsOf(split) else Map.empty[Int, Long]
+    split.candidates(content.filters).foreach(warm(split, _, leaves, vectors))
   }
 
   /** Ordinals of the leaf columns that Spark's reader would ask for. */
-  private def wantedLeaves(split: OpenSplit, schema: StructType): Seq[Int] = {
+  private def wantedLeaves(split: ParquetSplit, schema: StructType): Seq[Int] = {
     val inFile = split.metaData.getSchema
     val wanted = ParquetReadSupport
       .getRequestedSchema(inFile, schema, content.hadoopConf, enableVectorizedReader = true)
@@ -58,21 +54,18 @@ private[spark] final class ChunkWarming(
   }
 
   /** Representation of the vector chunks of a leaf column, where it can have any. */
-  private def vectorsOf(split: OpenSplit, schema: StructType): Map[Int, Long] =
-    FlatColumn
-      .of(split.metaData.getSchema, schema, split.calendar.text, content.hadoopConf)
-      .map(column => column.leaf -> column.representation)
-      .toMap
+  private def vectorsOf(split: ParquetSplit): Map[Int, Long] =
+    split.columns(content.data).map(column => column.leaf -> column.representation).toMap
 
   private def warm(
-      split: OpenSplit,
-      group: RowGroup,
+      split: ParquetSplit,
+      group: ParquetGroup,
       leaves: Seq[Int],
       vectors: Map[Int, Long]): Unit = {
     def isHeld(leaf: Int, representation: Long) =
-      cache.vectors.isHeld(split.cached.key(group, leaf, representation))
+      cache.vectors.isHeld(split.key(group, leaf, representation))
     val (present, missing) = leaves
-      .flatMap(leaf => Option(split.cached.chunk(group, leaf)).map(leaf -> _))
+      .flatMap(leaf => Option(split.cached.chunk(group.rowGroup, leaf)).map(leaf -> _))
       .partition { case (leaf, _) =>
         isHeld(leaf, ChunkKey.ENCODED) || vectors.get(leaf).exists(isHeld(leaf, _))
       }

@@ -1,137 +1,97 @@
 package io.oap.spark.read
 
-import scala.jdk.CollectionConverters._
-
-import org.apache.hadoop.mapred.FileSplit
-import org.apache.hadoop.mapreduce.{JobID, TaskAttemptID, TaskID, TaskType}
-import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl
-import org.apache.parquet.filter2.predicate.{FilterPredicate, LogicalInverseRewriter}
-import org.apache.parquet.filter2.statisticslevel.StatisticsFilter
-import org.apache.parquet.hadoop.ParquetInputFormat
-import org.apache.parquet.hadoop.metadata.{FileMetaData, ParquetMetadata}
-import org.apache.parquet.io.SeekableInputStream
-import org.apache.spark.TaskContext
 import org.apache.spark.sql.execution.datasources.PartitionedFile
-import org.apache.spark.sql.execution.datasources.parquet.{
-  ParquetReadSupport,
-  VectorizedParquetRecordReader
-}
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.vectorized.ColumnarBatch
 
-import io.oap.cache.{ColumnCache, ReadContext}
-import io.oap.cache.parquet.CachedParquetFile
-import io.oap.cache.parquet.CachedParquetFile.RowGroup
-import io.oap.cache.stats.Figure
+import io.oap.common.ChunkKey
+import io.oap.spark.vector.{DeletedPositions, FlatColumn}
 
-/**
- * One split of a file, opened: the row groups in it, and Spark's vectorized reader over them with
- * their chunks taken from the cache.
- *
- * @param file which part of the file, and the values of columns of partitions
- * @param from the file itself
- * @throws UnservedFileException for files that are not for the cache
- */
-private[spark] final class OpenSplit(
-    val file: PartitionedFile,
-    from: SplitFile,
-    content: SplitContent,
-    settings: ReadSettings,
-    runtimeFilters: Array[Filter],
-    cache: ColumnCache,
-    context: ReadContext) {
+/** Rows of a file that lie together in it, column by column: a row group, or a stripe of ORC. */
+private[spark] trait SplitGroup {
 
-  private def hadoopConf = content.hadoopConf
+  /** The position of its first row in the file, from 0. */
+  def firstRow: Long
 
-  val cached = new CachedParquetFile(from.source, () => from.footerOptions, cache, context)
-  if (cached.isEncrypted) {
-    throw new UnservedFileException(file.filePath.toString, "it is encrypted")
-  }
+  def rows: Long
+}
 
-  def metaData: FileMetaData = cached.footer().getFileMetaData
+/** One split of a file, opened. For one thread. */
+private[spark] trait OpenSplit {
+  type Group <: SplitGroup
 
-  def rowsOfFile: Long = cached.footer().getBlocks.asScala.map(_.getRowCount).sum
+  /** Which part of the file, and the values of columns of partitions. */
+  def file: PartitionedFile
 
-  val calendar: DatetimeRebase = from.calendar(metaData)
+  /** Rows of the file that are left out. */
+  def deleted: DeletedPositions
 
-  val names: ColumnNames = from.names(cached.footer())
+  /** The columns of the read schema that can have vector chunks, in its order. */
+  def columns(schema: StructType): Seq[FlatColumn]
 
-  /** Finds the row groups of the split in which a row may have a join key that Spark has sent. */
-  val rowGroups: Seq[RowGroup] = {
-    val all = cached.rowGroups(file.start, file.length).asScala.toSeq
-    val kept = withCandidates(all, runtimeFilters)
-    context.counters.add(Figure.ROW_GROUPS_PRUNED, all.size - kept.size)
-    kept
-  }
+  /** The groups in which a row may have a join key that Spark has sent. */
+  def groups: Seq[Group]
+
+  /** Those of them that hold a candidate for filters of the query, by their statistics. */
+  def candidates(filters: Array[Filter]): Seq[Group]
+
+  /** @param leaf as [[FlatColumn]] has it */
+  def key(group: Group, leaf: Int, representation: Long): ChunkKey
+
+  /** How long a column's encoded chunk is. None where it has none that is for the cache. */
+  def encodedBytes(group: Group, leaf: Int): Option[Long]
+
+  /** Whether a column's encoded chunk is kept with the footer of the file, and not in the pool. */
+  def isInFooter(group: Group, leaf: Int): Boolean
 
   /**
-   * Finds the row groups that hold a candidate for filters of the query, by their statistics; all
-   * where the reader's options say that statistics are not to be used, as they may be wrong.
-   */
-  def withCandidates(groups: Seq[RowGroup], filters: Array[Filter]): Seq[RowGroup] =
-    if (!hadoopConf.getBoolean(ParquetInputFormat.STATS_FILTERING_ENABLED, true)) groups
-    else pushed(filters).fold(groups) { predicate =>
-      // As Parquet does before it asks: statistics tell nothing of a negation.
-      val positive = LogicalInverseRewriter.rewrite(predicate)
-      groups.filterNot(group => StatisticsFilter.canDrop(positive, group.metaData.getColumns))
-    }
-
-  private def pushed(filters: Array[Filter]): Option[FilterPredicate] =
-    settings.pushed(names.inFile(filters), metaData.getSchema, calendar.dates)
-
-  /**
-   * Spark's reader over row groups of this split.
+   * Spark's reader over groups of this split.
    *
    * @param schema what to read
-   * @param filters filters of the query by which it may pass over rows, whole pages at a time
-   * @param batchSize rows of a batch at most
-   * @param stream the file's bytes, closed with the reader, and where there comes to be none
+   * @param filters filters of the query by which it may pass over rows
+   * @param batchSize rows of a batch at most; no batch has rows of two groups
    */
-  def reader(
-      groups: Seq[RowGroup],
+  def decoded(
+      groups: Seq[Group],
       schema: StructType,
       filters: Array[Filter],
-      batchSize: Int,
-      stream: SeekableInputStream): VectorizedParquetRecordReader = {
-    val reader = newReader(batchSize)
-    val task = new TaskAttemptContextImpl(
-      hadoopConf,
-      new TaskAttemptID(new TaskID(new JobID(), TaskType.MAP, 0), 0))
-    task.getConfiguration
-      .set(ParquetReadSupport.SPARK_ROW_REQUESTED_SCHEMA, names.inFile(schema).json)
-    pushed(filters).foreach(ParquetInputFormat.setFilterPredicate(task.getConfiguration, _))
-    // Our stream hands out whole chunks through this call, without a copy.
-    task.getConfiguration.setBoolean(ParquetInputFormat.HADOOP_VECTORED_IO_ENABLED, true)
-    var isOpen = false
-    try {
-      reader.initialize(
-        new FileSplit(file.toPath, file.start, file.length, Array.empty[String]),
-        task,
-        Some(from.inputFile),
-        Some(stream),
-        Some(new ParquetMetadata(metaData, groups.map(_.metaData).asJava))
-      )
-      reader.initBatch(content.partition, file.partitionValues)
-      reader.enableReturningBatches()
-      isOpen = true
-    } finally {
-      // Closing twice does no harm: initialize may have failed before or after it took the stream.
-      if (!isOpen) {
-        reader.close()
-        stream.close()
-      }
-    }
-    reader
-  }
+      batchSize: Int): DecodedBatches
 
-  private def newReader(batchSize: Int): VectorizedParquetRecordReader =
-    new VectorizedParquetRecordReader(
-      calendar.int96Zone.orNull,
-      calendar.dates.mode.toString,
-      calendar.dates.timeZone,
-      calendar.int96.mode.toString,
-      calendar.int96.timeZone,
-      settings.usesOffHeapVectors && TaskContext.get() != null,
-      batchSize
-    )
+  /**
+   * Records what was asked for of this file.
+   *
+   * @param found how many of the column chunks were in the pool
+   * @param asked all of them
+   */
+  def recordRead(found: Long, asked: Long): Unit
+}
+
+/** Batches that Spark's reader decodes, behind whose columns stand those of partitions. For one thread. */
+private[spark] trait DecodedBatches extends AutoCloseable {
+
+  /** Fills the next batch; false when there is none. */
+  def next(): Boolean
+
+  /** The batch, until the next call of [[next]]. After a fault it may be another object. */
+  def batch: ColumnarBatch
+
+  /**
+   * Drops the chunks in use that are damaged, and leaves the reader as it is: for a fault that shows
+   * when the values of a batch are looked at.
+   */
+  def dropDamaged(): Unit
+}
+
+/** Batches made of the columns of other ones, each time the other ones are another object. */
+private[spark] final class DerivedBatch(make: ColumnarBatch => ColumnarBatch) {
+  private var from, made: ColumnarBatch = _
+
+  def of(batch: ColumnarBatch): ColumnarBatch = {
+    if (batch ne from) {
+      from = batch
+      made = make(batch)
+    }
+    made
+  }
 }

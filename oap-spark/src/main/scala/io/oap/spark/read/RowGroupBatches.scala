@@ -242,7 +242,7 @@ private[spark] final class MixedRows(
     val found = zones.advance()
     if (found != decoded.next() || found && decoded.batch.numRows != zones.rows) {
       throw SparkException.internalError(
-        s"Parquet's reader is not at zone ${zones.currentZone} of the row group")
+        s"Spark's reader is not at zone ${zones.currentZone} of the row group")
     }
     if (found) {
       promotion.add(decoded.batch)

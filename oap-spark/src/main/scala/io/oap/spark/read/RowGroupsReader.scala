@@ -1,14 +1,11 @@
 package io.oap.spark.read
 
-import scala.jdk.CollectionConverters._
-
 import org.apache.spark.sql.execution.vectorized.{ColumnVectorUtils, ConstantColumnVector}
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 
 import io.oap.cache.PinnedVector
-import io.oap.cache.parquet.CachedParquetFile.RowGroup
 import io.oap.cache.vector.{VectorChunk, VectorException}
 import io.oap.common.ChunkKey
 import io.oap.spark.filter.{DecodedFilter, DecodedFilters, PinnedZones}
@@ -17,8 +14,6 @@ import io.oap.spark.vector._
 /**
  * One open split, row group by row group: each column from its vector chunk where the pool has it,
  * the others through Spark's reader.
- *
- * @param deleted rows of the file that are left out
  */
 private[spark] final class RowGroupsReader(
     split: OpenSplit,
@@ -27,15 +22,11 @@ private[spark] final class RowGroupsReader(
     extends SplitReader {
 
   private val schema = task.readSchema
-  private val flat = FlatColumn.of(
-    split.metaData.getSchema,
-    split.names.inFile(schema),
-    split.calendar.text,
-    task.conf)
+  private val flat = split.columns(schema)
   private val flatByIndex = flat.map(column => column.index -> column).toMap
   private val flatByName = flat.map(column => schema(column.index).name -> column).toMap
-  private val rowGroups = split.withCandidates(split.rowGroups, task.filters).iterator
-  private var current: RowGroup = _
+  private val rowGroups = split.candidates(task.filters).iterator
+  private var current: split.Group = _
   private var rows: Option[RowGroupBatches] = None
 
   private val partitionColumns: Array[ColumnVector] =
@@ -81,7 +72,7 @@ private[spark] final class RowGroupsReader(
     else {
       if (isDamaged && settled.hasDropped) throw RowComparison.fault()
       val decoded =
-        new DecodedBatches(split, Seq(current), schema, Array.empty, VectorChunk.ZONE_ROWS)
+        split.decoded(Seq(current), schema, Array.empty, VectorChunk.ZONE_ROWS)
       var isOpen = false
       try {
         for (zone <- 0 until settled.zone) {
@@ -118,7 +109,7 @@ private[spark] final class RowGroupsReader(
     rows = None
   }
 
-  private def open(group: RowGroup): RowGroupBatches = {
+  private def open(group: split.Group): RowGroupBatches = {
     val held = new Array[PinnedVector](schema.length)
     val rows =
       try {
@@ -135,9 +126,9 @@ private[spark] final class RowGroupsReader(
   }
 
   /** The vector chunk of a column if the pool holds it; else null. */
-  private def vectorOf(group: RowGroup, column: FlatColumn): PinnedVector = {
+  private def vectorOf(group: split.Group, column: FlatColumn): PinnedVector = {
     val held = task.vectors.getIfHeld(key(group, column, column.representation), task.context)
-    if (held == null || held.chunk.rows == group.metaData.getRowCount) held
+    if (held == null || held.chunk.rows == group.rows) held
     else {
       held.drop()
       held.close()
@@ -145,10 +136,10 @@ private[spark] final class RowGroupsReader(
     }
   }
 
-  private def key(group: RowGroup, column: FlatColumn, representation: Long): ChunkKey =
-    split.cached.key(group, column.leaf, representation)
+  private def key(group: split.Group, column: FlatColumn, representation: Long): ChunkKey =
+    split.key(group, column.leaf, representation)
 
-  private def decodedRows(group: RowGroup): RowGroupBatches = {
+  private def decodedRows(group: split.Group): RowGroupBatches = {
     val promotion = promote(group, schema.indices)
     val deleted = deletedIn(group)
     val batchSize =
@@ -163,7 +154,7 @@ private[spark] final class RowGroupsReader(
     // All that may fail comes before the reader is open.
     val conditions = decodedFilters(schema.indices)
     new DecodedRows(
-      new DecodedBatches(split, Seq(group), schema, filters, batchSize),
+      split.decoded(Seq(group), schema, filters, batchSize),
       promotion,
       conditions,
       deleted,
@@ -172,8 +163,8 @@ private[spark] final class RowGroupsReader(
       task.counters)
   }
 
-  private def deletedIn(group: RowGroup): RowGroupDeletes =
-    deleted.ofRowGroup(group.metaData.getRowIndexOffset, group.metaData.getRowCount)
+  private def deletedIn(group: split.Group): RowGroupDeletes =
+    deleted.ofRowGroup(group.firstRow, group.rows)
 
   /**
    * Conditions on columns that Spark's reader decodes, the most selective ones first.
@@ -193,14 +184,13 @@ private[spark] final class RowGroupsReader(
         filter.onDecoded(column.form, task.zoneCopy)))
   }
 
-  private def vectorRows(group: RowGroup, held: Array[PinnedVector]): RowGroupBatches = {
+  private def vectorRows(group: split.Group, held: Array[PinnedVector]): RowGroupBatches = {
     for (column <- flat; vector = held(column.index) if vector != null) {
       task.counters.hit(vector.bytes)
-      val encoded = split.cached.chunk(group, column.leaf)
       task.vectors.recordAsk(
         key(group, column, column.representation),
         vector,
-        if (encoded == null) vector.bytes else encoded.length.toLong,
+        split.encodedBytes(group, column.leaf).getOrElse(vector.bytes),
         task.context)
     }
     val filters = for {
@@ -214,7 +204,7 @@ private[spark] final class RowGroupsReader(
   }
 
   private def rowsOf(
-      group: RowGroup,
+      group: split.Group,
       held: Array[PinnedVector],
       zones: PinnedZones): RowGroupBatches = {
     for (column <- flat if held(column.index) != null && task.unpacked(column.index) == null) {
@@ -233,7 +223,7 @@ private[spark] final class RowGroupsReader(
    * @param here the other columns, by place in the read schema
    */
   private def mixedRows(
-      group: RowGroup,
+      group: split.Group,
       rest: Seq[Int],
       here: Array[ScanVector],
       zones: PinnedZones): RowGroupBatches = {
@@ -241,8 +231,7 @@ private[spark] final class RowGroupsReader(
     val promotion = promote(group, rest)
     promotion.dropDamaged()
     val conditions = decodedFilters(rest)
-    val decoded = new DecodedBatches(
-      split,
+    val decoded = split.decoded(
       Seq(group),
       StructType(rest.map(schema(_))),
       Array.empty,
@@ -264,26 +253,25 @@ private[spark] final class RowGroupsReader(
   }
 
   /** What of the columns that Spark's reader gives is to become vector chunks. */
-  private def promote(group: RowGroup, columns: Seq[Int]): Promotion = {
-    lazy val sizes =
-      group.metaData.getColumns.asScala.map(chunk => chunk.getPath -> chunk.getTotalSize).toMap
+  private def promote(group: split.Group, columns: Seq[Int]): Promotion = {
     val chunks = for {
       (index, place) <- if (task.usesVectors) columns.zipWithIndex else Nil
       column <- flatByIndex.get(index)
       vector = key(group, column, column.representation)
       encoded = key(group, column, ChunkKey.ENCODED)
-      isHeld = task.vectors.isHeldInTiers(encoded, task.context)
+      isHeld = task.vectors.isHeldInTiers(encoded, task.context) ||
+        split.isInFooter(group, column.leaf)
       if task.promotes(vector, isHeld)
     } yield PromotedChunk(
       place,
       column.form,
       vector,
       encoded,
-      sizes.getOrElse(column.path, 0L),
+      split.encodedBytes(group, column.leaf).getOrElse(0L),
       isHeld)
     new Promotion(
       chunks,
-      group.metaData.getRowCount,
+      group.rows,
       task.vectors,
       task.context,
       task.zoneCopy)

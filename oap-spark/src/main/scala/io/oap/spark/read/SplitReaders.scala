@@ -47,14 +47,18 @@ private[spark] final class SplitReaders(
   /** Lets the task that runs again read the file, where damage in the pool made this one fail. */
   private def dropDamaged(): Unit = synchronized(opened.foreach(_.batches.dropDamaged()))
 
+  /** Opens a split of a Parquet file that is read as Spark's tables are. */
   def openBatches(file: PartitionedFile): PartitionReader[ColumnarBatch] =
     openBatches(file, new HadoopSplitFile(file, content.hadoopConf, settings))
 
-  /** @param from the file; looked for unless this is closed */
-  def openBatches(
-      file: PartitionedFile,
-      from: => SplitFile): PartitionReader[ColumnarBatch] = synchronized {
-    val reader = Option.unless(isClosed)(FileBlame.sparing(open(file, from)))
+  /** @param from the Parquet file; looked for unless this is closed */
+  def openBatches(file: PartitionedFile, from: => SplitFile): PartitionReader[ColumnarBatch] =
+    openBatches(
+      new ParquetSplit(file, from, content, settings, conditions.runtime, cache, context))
+
+  /** @param split opened unless this is closed */
+  def openBatches(split: => OpenSplit): PartitionReader[ColumnarBatch] = synchronized {
+    val reader = Option.unless(isClosed)(FileBlame.sparing(reading(split)))
     opened = reader.toList ::: opened
     new GuardedReader(reader)
   }
@@ -67,31 +71,25 @@ private[spark] final class SplitReaders(
     idle.head
   }
 
-  private def open(file: PartitionedFile, from: SplitFile): OpenReader = {
+  private def reading(open: => OpenSplit): OpenReader = {
     val counters = context.counters
     val foundBefore = counters.chunksHit
     val askedBefore = counters.chunksAsked
-    val split =
-      new OpenSplit(file, from, content, settings, conditions.runtime, cache, context)
-    val deleted = from.deleted(split.rowsOfFile) // of a file that is for the cache
+    val split = open
+    val deleted = split.deleted
     val task = Option.when(readsRowGroups || !deleted.isEmpty)(idleContext())
     val batches = task match {
       case Some(task) => new RowGroupsReader(split, task, deleted)
       case None =>
         new EncodedSplitReader(
-          new DecodedBatches(
-            split,
-            split.rowGroups,
-            content.data,
-            content.filters,
-            settings.batchSize))
+          split.decoded(split.groups, content.data, content.filters, settings.batchSize))
     }
     idle = idle.filterNot(task.contains)
     new OpenReader(
       batches,
       task,
       () =>
-        split.cached.recordRead(
+        split.recordRead(
           counters.chunksHit - foundBefore,
           counters.chunksAsked - askedBefore))
   }

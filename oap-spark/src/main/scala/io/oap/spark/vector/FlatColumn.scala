@@ -4,7 +4,6 @@ import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.parquet.hadoop.metadata.ColumnPath
 import org.apache.parquet.schema.{MessageType, Type}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport
 import org.apache.spark.sql.types.StructType
@@ -14,14 +13,12 @@ import org.apache.spark.sql.types.StructType
  *
  * @param index its place in the read schema
  * @param leaf ordinal of the leaf column in the file's schema
- * @param path its path there
  * @param form what its values are
  * @param representation what stands for that in the keys of its vector chunks
  */
 private[spark] final case class FlatColumn(
     index: Int,
     leaf: Int,
-    path: ColumnPath,
     form: VectorType,
     representation: Long)
 
@@ -50,7 +47,6 @@ private[spark] object FlatColumn {
     } yield FlatColumn(
       index,
       leaf,
-      ColumnPath.get(field.getName),
       form,
       form.representation(calendar))
   }

@@ -17,6 +17,7 @@ import org.apache.spark.sql.catalyst.types.{
   PhysicalStringType
 }
 import org.apache.spark.sql.types._
+import org.apache.spark.sql.vectorized.ColumnVector
 
 import io.oap.cache.vector.VectorKind
 import io.oap.common.EntryKind
@@ -30,6 +31,14 @@ import io.oap.common.EntryKind
 private[spark] final case class VectorType(dataType: DataType, kind: VectorKind) {
 
   def isBoolean: Boolean = dataType == BooleanType
+
+  def isDecimal: Boolean = dataType.isInstanceOf[DecimalType]
+
+  /** A value that is not null of a column of decimals. */
+  def decimal(vector: ColumnVector, row: Int): Decimal = {
+    val wanted = dataType.asInstanceOf[DecimalType]
+    vector.getDecimal(row, wanted.precision, wanted.scale)
+  }
 
   def isString: Boolean = dataType.isInstanceOf[StringType]
 

@@ -83,6 +83,8 @@ private[spark] final class ZoneCopy {
       case VectorKind.I8 => copy(vector.getBytes(0, rows), Platform.BYTE_ARRAY_OFFSET, values, rows)
       case VectorKind.I16 =>
         copy(vector.getShorts(0, rows), Platform.SHORT_ARRAY_OFFSET, values, 2 * rows)
+      case VectorKind.I32 | VectorKind.I64 if isDecimalOnly(vector, form) =>
+        copyDecimals(vector, form, rows)
       case VectorKind.I32 =>
         copy(vector.getInts(0, rows), Platform.INT_ARRAY_OFFSET, values, 4 * rows)
       case VectorKind.I64 =>
@@ -92,6 +94,17 @@ private[spark] final class ZoneCopy {
       case VectorKind.F64 =>
         copy(vector.getDoubles(0, rows), Platform.DOUBLE_ARRAY_OFFSET, values, 8 * rows)
       case VectorKind.BYTES => throw new IllegalArgumentException("bytes have no fixed width")
+    }
+
+  /** Vectors of Spark's ORC reader give decimals as such alone. */
+  private def isDecimalOnly(vector: ColumnVector, form: VectorType): Boolean =
+    form.isDecimal && !vector.isInstanceOf[WritableColumnVector]
+
+  private def copyDecimals(vector: ColumnVector, form: VectorType, rows: Int): Unit =
+    for (row <- 0 until rows) {
+      val value = if (vector.isNullAt(row)) 0L else form.decimal(vector, row).toUnscaledLong
+      if (form.kind == VectorKind.I32) values.buffer.putInt(4 * row, value.toInt)
+      else values.buffer.putLong(8 * row, value)
     }
 
   private def copy(array: AnyRef, offset: Int, to: NativeBuffer, bytes: Int): Unit =
@@ -123,7 +136,10 @@ private[spark] final class ZoneCopy {
       if (makeRoom(at, string.numBytes)) string.writeToMemory(null, bytes.address + at)
       string.numBytes
     } else {
-      val value = vector.getBinary(row)
+      val value =
+        if (isDecimalOnly(vector, form))
+          form.decimal(vector, row).toJavaBigDecimal.unscaledValue.toByteArray
+        else vector.getBinary(row)
       if (makeRoom(at, value.length)) {
         val to = bytes.address + at
         Platform.copyMemory(value, Platform.BYTE_ARRAY_OFFSET, null, to, value.length)

@@ -25,13 +25,13 @@ import io.oap.cache.parquet.CachedParquetStream
  * @param filters filters of the query by which the reader may pass over rows, whole pages at a time
  * @param batchSize rows of a batch at most; no batch has rows of two row groups
  */
-private[spark] final class DecodedBatches(
-    split: OpenSplit,
+private[spark] final class ParquetBatches(
+    split: ParquetSplit,
     groups: Seq[RowGroup],
     schema: StructType,
     filters: Array[Filter],
     batchSize: Int)
-    extends AutoCloseable {
+    extends DecodedBatches {
 
   // None: the rest comes from the file, whose faults are the file's.
   private var stream: Option[CachedParquetStream] = Some(split.cached.newStream())
@@ -39,11 +39,9 @@ private[spark] final class DecodedBatches(
   private var group = -1 // the row group of the last batch
   private var handedOver = 0 // batches of it
 
-  /** The batch, until the next call of [[next]]. After a fault it may be another object. */
-  def batch: ColumnarBatch = reader.resultBatch()
+  override def batch: ColumnarBatch = reader.resultBatch()
 
-  /** Fills the next batch; false when there is none. */
-  def next(): Boolean = {
+  override def next(): Boolean = {
     val found =
       try reader.nextBatch()
       catch {
@@ -57,11 +55,7 @@ private[spark] final class DecodedBatches(
     found
   }
 
-  /**
-   * Drops the chunks in use that are damaged, and leaves the reader as it is: for a fault that shows
-   * when the values of a batch are looked at.
-   */
-  def dropDamaged(): Unit = stream.foreach(_.dropDamaged())
+  override def dropDamaged(): Unit = stream.foreach(_.dropDamaged())
 
   /** Goes on behind the last batch in the file, or throws the error where no chunk is damaged. */
   private def recover(error: Throwable): Boolean = {
@@ -122,17 +116,4 @@ private[spark] object RowComparison {
   def fault(): SparkException = new SparkException(
     "A column chunk was damaged in the pool, and rows of it were handed over before that was found " +
       "out; the chunk is dropped, and the task has to run again")
-}
-
-/** Batches made of the columns of other ones, each time the other ones are another object. */
-private[spark] final class DerivedBatch(make: ColumnarBatch => ColumnarBatch) {
-  private var from, made: ColumnarBatch = _
-
-  def of(batch: ColumnarBatch): ColumnarBatch = {
-    if (batch ne from) {
-      from = batch
-      made = make(batch)
-    }
-    made
-  }
 }

@@ -1,0 +1,229 @@
+package io.oap.spark.filescan
+
+import java.io.Closeable
+import java.util.Locale
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.orc.{OrcConf, TypeDescription}
+import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.memory.MemoryMode
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils
+import org.apache.spark.sql.connector.read.PartitionReader
+import org.apache.spark.sql.execution.datasources.PartitionedFile
+import org.apache.spark.sql.execution.datasources.orc.OrcOptions
+import org.apache.spark.sql.execution.datasources.v2.orc.OrcPartitionReaderFactory
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.types._
+import org.apache.spark.sql.vectorized.ColumnarBatch
+import org.apache.spark.util.SerializableConfiguration
+
+import io.oap.cache.{CachedFileStream, ChunkRequest, ColumnCache, ReadContext}
+import io.oap.cache.file.HadoopFileSource
+import io.oap.cache.orc.{OrcFileLayout, OrcLayout}
+import io.oap.cache.vector.VectorChunk
+import io.oap.common.ChunkKey
+import io.oap.spark.read._
+import io.oap.spark.vector.{DeletedPositions, FlatColumn, VectorType}
+
+/**
+ * One split of an ORC file, opened: the stripes in it, and Spark's vectorized reader over them, which
+ * gets its bytes from the cache.
+ *
+ * @param spark the function of Spark's format, which reads with the query's filters
+ * @throws UnservedFileException for files whose stripes are not known to the cache
+ */
+private[filescan] final class OrcSplit(
+    override val file: PartitionedFile,
+    orc: OrcDecoding,
+    spark: PartitionedFile => Iterator[InternalRow],
+    cache: ColumnCache,
+    context: ReadContext)
+    extends OpenSplit {
+
+  override type Group = OrcStripe
+
+  private def hadoopConf = orc.hadoopConf
+
+  private val source = new HadoopFileSource(file.toPath, CachingFileSystem.plain(hadoopConf))
+
+  private val layout: OrcFileLayout =
+    Using.resource(new CachedFileStream(source, OrcLayout.READER, cache, context))(_.layout) match {
+      case known: OrcFileLayout => known
+      case _ => throw new UnservedFileException(file.filePath.toString, "its stripes are not known")
+    }
+
+  override def deleted: DeletedPositions = DeletedPositions.None
+
+  /** As ORC's reader does, which takes the stripes that begin in the split. */
+  override val groups: Seq[OrcStripe] = layout.stripes.asScala.toSeq
+    .filter(stripe => stripe.offset >= file.start && stripe.offset < file.start + file.length)
+    .map(OrcStripe(_))
+
+  /** Vector chunks tell which of their zones hold a candidate. */
+  override def candidates(filters: Array[Filter]): Seq[OrcStripe] = groups
+
+  override def columns(schema: StructType): Seq[FlatColumn] = {
+    val calendar = Seq(OrcConf.PROLEPTIC_GREGORIAN, OrcConf.PROLEPTIC_GREGORIAN_DEFAULT)
+      .map(_.getBoolean(hadoopConf)).mkString("orc ", " ", "")
+    for {
+      (field, i) <- schema.fields.toSeq.zipWithIndex
+      column <- inFile(field)
+      form <- VectorType.of(field.dataType) if OrcSplit.isOfType(column, field.dataType)
+    } yield FlatColumn(i, column.getId, form, form.representation(calendar))
+  }
+
+  /** The column of the file that Spark's reader takes, whether or not names are sensitive to case. */
+  private def inFile(field: StructField): Option[TypeDescription] =
+    if (columnsAreByPosition || CharVarcharUtils.getRawTypeString(field.metadata).isDefined) None
+    else
+      columnsByName.get(field.name.toLowerCase(Locale.ROOT)) match {
+        case Some(Seq((name, column))) if name == field.name => Some(column)
+        case _ => None
+      }
+
+  private lazy val columnsByName: Map[String, Seq[(String, TypeDescription)]] =
+    names.zip(layout.schema.getChildren.asScala.toSeq).groupBy(_._1.toLowerCase(Locale.ROOT))
+
+  private def names = layout.schema.getFieldNames.asScala.toSeq
+
+  /** Where the writer did not know the names, or the reader is told not to go by them. */
+  private def columnsAreByPosition =
+    OrcConf.FORCE_POSITIONAL_EVOLUTION.getBoolean(hadoopConf) || names.forall(_.startsWith("_col"))
+
+  override def key(group: OrcStripe, leaf: Int, representation: Long): ChunkKey =
+    layout.key(group.stripe, leaf, representation)
+
+  override def encodedBytes(group: OrcStripe, leaf: Int): Option[Long] =
+    Option(layout.chunk(group.stripe, leaf)).map(_.length.toLong)
+
+  override def isInFooter(group: OrcStripe, leaf: Int): Boolean =
+    Option(layout.chunk(group.stripe, leaf)).exists(isInFooter)
+
+  private def isInFooter(chunk: ChunkRequest) = chunk.offset >= layout.footerStart
+
+  /**
+   * The encoded chunks of a column, and of what is nested in it, but for those that come with the
+   * file's footer.
+   */
+  def chunks(field: StructField): Seq[ChunkRequest] =
+    for {
+      (_, column) <- columnsByName.getOrElse(field.name.toLowerCase(Locale.ROOT), Nil)
+      id <- column.getId to column.getMaximumId
+      group <- groups
+      chunk <- Option(layout.chunk(group.stripe, id)) if !isInFooter(chunk)
+    } yield chunk
+
+  override def decoded(
+      groups: Seq[OrcStripe],
+      schema: StructType,
+      filters: Array[Filter],
+      batchSize: Int): DecodedBatches = {
+    val start = groups.headOption.fold(file.start)(_.stripe.offset)
+    val end = groups.lastOption.fold(file.start)(group => group.stripe.offset + group.stripe.length)
+    val part = file.copy(start = start, length = end - start)
+    new FileRead(file.toPath, source, OrcLayout.READER, cache, context).whileOpening(() =>
+      if (filters.isEmpty) new OrcBatches(orc.reader(schema, part))
+      else new OrcBatches(new IteratedBatches(spark(part))))
+  }
+
+  override def recordRead(found: Long, asked: Long): Unit =
+    cache.files().recordRead(source.identity.id, found, asked)
+}
+
+private object OrcSplit {
+
+  /** Whether a column of a file is what Spark writes for a type, so that nothing is turned into it. */
+  private def isOfType(column: TypeDescription, dataType: DataType): Boolean =
+    (dataType, column.getCategory) match {
+      case (BooleanType, TypeDescription.Category.BOOLEAN) => true
+      case (ByteType, TypeDescription.Category.BYTE) => true
+      case (ShortType, TypeDescription.Category.SHORT) => true
+      case (IntegerType, TypeDescription.Category.INT) => true
+      case (LongType, TypeDescription.Category.LONG) => true
+      case (FloatType, TypeDescription.Category.FLOAT) => true
+      case (DoubleType, TypeDescription.Category.DOUBLE) => true
+      case (DateType, TypeDescription.Category.DATE) => true
+      case (StringType, TypeDescription.Category.STRING) => true
+      case (BinaryType, TypeDescription.Category.BINARY) => true
+      case (wanted: DecimalType, TypeDescription.Category.DECIMAL) =>
+        column.getPrecision == wanted.precision && column.getScale == wanted.scale
+      case _ => false
+    }
+}
+
+/** A stripe of an ORC file. */
+private[filescan] final case class OrcStripe(stripe: OrcFileLayout.Stripe) extends SplitGroup {
+  override def firstRow: Long = stripe.firstRow
+
+  override def rows: Long = stripe.rows
+}
+
+/**
+ * Makes Spark's vectorized readers of ORC files, for tasks.
+ *
+ * @param broadcast a configuration of [[CachingFileSystem]] without filters
+ * @param options of the table
+ */
+private[filescan] final case class OrcDecoding(
+    broadcast: Broadcast[SerializableConfiguration],
+    dataSchema: StructType,
+    readSchema: StructType,
+    partitionSchema: StructType,
+    options: Map[String, String],
+    isCaseSensitive: Boolean,
+    memoryMode: MemoryMode) {
+
+  def hadoopConf: Configuration = broadcast.value.value
+
+  /** The rows of a part of a file, in batches of the size of a zone. */
+  def reader(schema: StructType, part: PartitionedFile): PartitionReader[ColumnarBatch] = {
+    // A session's settings do not come with a task.
+    val conf = new SQLConf
+    conf.setConf(SQLConf.CASE_SENSITIVE, isCaseSensitive)
+    conf.setConf(SQLConf.ORC_VECTORIZED_READER_BATCH_SIZE, VectorChunk.ZONE_ROWS)
+    OrcPartitionReaderFactory(
+      conf,
+      broadcast,
+      dataSchema,
+      schema,
+      partitionSchema,
+      Array.empty,
+      None,
+      new OrcOptions(options, conf),
+      memoryMode).buildColumnarReader(part)
+  }
+}
+
+/** What Spark's function gives of a file; its rows are batches. */
+private final class IteratedBatches(rows: Iterator[InternalRow])
+    extends PartitionReader[ColumnarBatch] {
+  private var batch: ColumnarBatch = _
+
+  override def next(): Boolean = rows.hasNext && {
+    batch = rows.asInstanceOf[Iterator[ColumnarBatch]].next()
+    true
+  }
+
+  override def get(): ColumnarBatch = batch
+
+  override def close(): Unit = rows match {
+    case open: Closeable => open.close()
+    case _ =>
+  }
+}
+
+/** Its bytes are checked when they are copied from the pool, so that none of them is damaged. */
+private final class OrcBatches(reader: PartitionReader[ColumnarBatch]) extends DecodedBatches {
+  override def next(): Boolean = reader.next()
+
+  override def batch: ColumnarBatch = reader.get()
+
+  override def dropDamaged(): Unit = ()
+
+  override def close(): Unit = reader.close()
+}
