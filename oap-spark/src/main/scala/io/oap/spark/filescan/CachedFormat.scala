@@ -107,11 +107,11 @@ private[spark] trait CachedFormat extends FileFormat with DataSourceRegister wit
   override def supportBatch(session: SparkSession, schema: StructType): Boolean =
     meant.supportBatch(session, schema)
 
+  /** None: the columns of a batch are those of Spark's reader in one file, and ours in another. */
   override def vectorTypes(
       requiredSchema: StructType,
       partitionSchema: StructType,
-      conf: SQLConf): Option[Seq[String]] =
-    meant.vectorTypes(requiredSchema, partitionSchema, conf)
+      conf: SQLConf): Option[Seq[String]] = None
 
   override def isSplitable(
       session: SparkSession,
@@ -153,12 +153,6 @@ private[spark] final class CachedParquetFormat(
       read: PartitionedFile => Iterator[InternalRow],
       caching: Configuration): Option[OwnReads] =
     RowGroupReads.of(scan, meant, above, read, CachingFileSystem.plain(caching))
-
-  /** None: the columns of a batch are those of Spark's reader in one file, and ours in another. */
-  override def vectorTypes(
-      requiredSchema: StructType,
-      partitionSchema: StructType,
-      conf: SQLConf): Option[Seq[String]] = None
 }
 
 /** Spark's ORC format. */
@@ -179,12 +173,6 @@ private[spark] final class CachedOrcFormat(
       read: PartitionedFile => Iterator[InternalRow],
       caching: Configuration): Option[OwnReads] =
     StripeReads.of(scan, above, read, caching)
-
-  /** None, as of Parquet. */
-  override def vectorTypes(
-      requiredSchema: StructType,
-      partitionSchema: StructType,
-      conf: SQLConf): Option[Seq[String]] = None
 }
 
 private[spark] object CachedFormat {

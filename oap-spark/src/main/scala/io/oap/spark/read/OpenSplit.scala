@@ -33,7 +33,7 @@ private[spark] trait OpenSplit {
   /** The groups in which a row may have a join key that Spark has sent. */
   def groups: Seq[Group]
 
-  /** Those of them that hold a candidate for filters of the query, by their statistics. */
+  /** The groups that hold a candidate for filters of the query, too, as their statistics tell. */
   def candidates(filters: Array[Filter]): Seq[Group]
 
   /** @param leaf as [[FlatColumn]] has it */

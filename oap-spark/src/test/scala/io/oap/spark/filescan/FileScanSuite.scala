@@ -1,5 +1,6 @@
 package io.oap.spark.filescan
 
+import java.nio.ByteBuffer
 import java.nio.file.{Files, Path, StandardCopyOption}
 import java.util.concurrent.atomic.AtomicInteger
 
@@ -10,7 +11,7 @@ import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 
 import io.oap.cache.stats.CacheCounters
 import io.oap.common.ChunkKey
-import io.oap.spark.{CacheControl, CacheSuite, OapExtensions, WatchedFileSystem}
+import io.oap.spark.{CacheControl, CacheSuite, DamagedPool, OapExtensions, WatchedFileSystem}
 import io.oap.spark.executor.ExecutorCache
 
 /** A suite whose queries are V1 scans; what they read of files is counted by a file system. */
@@ -137,6 +138,17 @@ abstract class FileScanSuite extends CacheSuite {
       assert(opened.get() > 0)
       found.foreach(assertRows(_, expected, "while the file was replaced"))
     }
+  }
+
+  /** Asserts the rows of Spark alone after all vector chunks that a query reads were damaged. */
+  protected def assertDamageIsFound(query: => DataFrame): Unit = {
+    val expected = alone(rows(query))
+    CacheControl.clear(spark)
+    for (_ <- 1 to 3) rows(query)
+    assert(vectorChunks.nonEmpty)
+    DamagedPool.damage(_.representation != ChunkKey.ENCODED)((bytes: ByteBuffer) =>
+      for (i <- 0 until bytes.remaining by 7) bytes.put(i, (bytes.get(i) ^ 0x5a).toByte): Unit)
+    for (run <- 1 to 3) assertRows(rows(query), expected, s"run $run after damage")
   }
 
   /** The vector chunks that the pool holds. */

@@ -1,12 +1,9 @@
 package io.oap.spark.filescan
 
-import java.nio.ByteBuffer
-
 import org.apache.spark.sql.DataFrame
 
 import io.oap.cache.stats.Figure
-import io.oap.common.ChunkKey
-import io.oap.spark.{CacheControl, DamagedPool}
+import io.oap.spark.CacheControl
 
 /** V1 scans of ORC files that are read from vector chunks. */
 class OrcVectorSuite extends FileScanSuite {
@@ -174,14 +171,7 @@ class OrcVectorSuite extends FileScanSuite {
   }
 
   test("a damaged vector chunk") {
-    def some = read.where("step IN (3, 9)")
-    val expected = alone(rows(some))
-    CacheControl.clear(spark)
-    for (_ <- 1 to 3) rows(some)
-    assert(vectorChunks.nonEmpty)
-    DamagedPool.damage(_.representation != ChunkKey.ENCODED)((bytes: ByteBuffer) =>
-      for (i <- 0 until bytes.remaining by 7) bytes.put(i, (bytes.get(i) ^ 0x5a).toByte): Unit)
-    for (run <- 1 to 3) assertRows(rows(some), expected, s"run $run after damage")
+    assertDamageIsFound(read.where("step IN (3, 9)"))
   }
 
   test("a file that is replaced, missing or none of ORC") {
