@@ -75,14 +75,19 @@ public final class CachingFileSystem extends FilterFileSystem {
     return conf;
   }
 
+  /** The copy that is kept of such a configuration as it was. */
+  static Configuration plainOf(Configuration caching) {
+    Configuration plain = PLAIN.getIfPresent(caching);
+    if (plain == null) {
+      plain = plain(caching);
+      PLAIN.put(caching, plain);
+    }
+    return plain;
+  }
+
   @Override
   public void initialize(URI name, Configuration conf) throws IOException {
-    Configuration plain = PLAIN.getIfPresent(conf);
-    if (plain == null) {
-      plain = plain(conf);
-      PLAIN.put(conf, plain);
-    }
-    fs = FileSystem.get(name, plain);
+    fs = FileSystem.get(name, plainOf(conf));
     read = FileRead.current();
     super.initialize(name, conf);
   }

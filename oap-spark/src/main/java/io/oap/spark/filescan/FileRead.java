@@ -8,6 +8,7 @@ import io.oap.cache.ReadContext;
 import io.oap.cache.file.HadoopFileSource;
 import java.io.IOException;
 import java.util.function.Supplier;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
@@ -28,22 +29,7 @@ final class FileRead {
   private HadoopFileSource source;
 
   FileRead(Path path, LayoutReader layouts, ColumnCache cache, ReadContext context) {
-    this(path, null, layouts, cache, context);
-  }
-
-  /**
-   * Serves one version of the file.
-   *
-   * @param source that version; null: the one that is there when the file is opened
-   */
-  FileRead(
-      Path path,
-      HadoopFileSource source,
-      LayoutReader layouts,
-      ColumnCache cache,
-      ReadContext context) {
     this.path = path;
-    this.source = source;
     this.layouts = layouts;
     this.cache = cache;
     this.context = context;
@@ -83,6 +69,15 @@ final class FileRead {
   FSDataInputStream open(FileSystem fs) throws IOException {
     return new FSDataInputStream(
         new CachedInputStream(new CachedFileStream(source(fs), layouts, cache, context)));
+  }
+
+  /**
+   * The version of the file that is read here.
+   *
+   * @param caching a configuration of {@link CachingFileSystem}
+   */
+  HadoopFileSource source(Configuration caching) throws IOException {
+    return source(path.getFileSystem(CachingFileSystem.plainOf(caching)));
   }
 
   private synchronized HadoopFileSource source(FileSystem fs) throws IOException {

@@ -172,7 +172,7 @@ private[spark] final class CachedOrcFormat(
       scan: ScanRequest,
       read: PartitionedFile => Iterator[InternalRow],
       caching: Configuration): Option[OwnReads] =
-    StripeReads.of(scan, above, read, caching)
+    StripeReads.of(scan, above, caching)
 }
 
 private[spark] object CachedFormat {

@@ -97,21 +97,21 @@ private final class TaskReads(
     }
   }
 
-  def open(file: PartitionedFile): Iterator[InternalRow] =
+  def open(file: PartitionedFile): Iterator[InternalRow] = {
+    val opened = new FileRead(file.toPath, orders.kind.layouts, cache, context)
     try
       (own, splits) match {
-        case (Some(reads), Some(opener)) => reads.open(opener, file, cache, context)
+        case (Some(reads), Some(opener)) => reads.open(opener, file, opened, cache, context)
         case (Some(reads), None) =>
-          reads.warm(file, cache, context)
+          reads.warm(file, opened, cache, context)
           Iterator.empty
-        case _ => bytes(file)
+        case _ => bytes(file, opened)
       }
-    catch { case _: UnservedFileException => bytes(file) }
+    catch { case _: UnservedFileException => bytes(file, opened) }
+  }
 
-  private def bytes(file: PartitionedFile): Iterator[InternalRow] =
-    FileBlame.sparingRows(FileBlame.sparing(
-      new FileRead(file.toPath, orders.kind.layouts, cache, context)
-        .whileOpening(() => read(file))))
+  private def bytes(file: PartitionedFile, opened: FileRead): Iterator[InternalRow] =
+    FileBlame.sparingRows(FileBlame.sparing(opened.whileOpening(() => read(file))))
 }
 
 /** What comes of the reads of a task that gives no rows, but sees to it that chunks are held. */

@@ -2,6 +2,7 @@ package io.oap.spark.filescan
 
 import java.lang.reflect.{InvocationTargetException, Method}
 import java.util.BitSet
+import java.util.concurrent.ExecutionException
 
 import scala.util.control.NonFatal
 
@@ -37,16 +38,13 @@ private[filescan] final class DeletedRows(format: FileFormat) extends Serializab
    * @throws UnservedFileException where they cannot be told, so that Delta's reader has to read the file
    */
   def of(file: PartitionedFile, rows: Long, conf: SerializableConfiguration): DeletedPositions = {
-    // Among these constants is which deletion vector the file has.
-    val key = (file.filePath.toString, file.otherConstantMetadataColumnValues)
-    val known = DeletedRows.kept.getIfPresent(key)
+    // Among these is which deletion vector the file has.
+    val told = file.otherConstantMetadataColumnValues
     val positions =
-      if (known != null) known
-      else {
-        val marked = ask(file, rows, conf)
-        DeletedRows.kept.put(key, marked)
-        marked
-      }
+      try
+        if (told.isEmpty) DeletedRows.Nothing
+        else DeletedRows.kept.get((file.filePath.toString, told), () => ask(file, rows, conf))
+      catch { case e: ExecutionException => throw e.getCause }
     if (positions.isEmpty) DeletedPositions.None else new DeletedPositions(positions)
   }
 
@@ -77,6 +75,8 @@ private[filescan] object DeletedRows extends Logging {
 
   /** Bytes of the heap. A file of a million rows takes 125 KB at most, whatever is deleted. */
   private val MostKept = 64L << 20
+
+  private val Nothing = new BitSet
 
   private type File = (String, Map[String, Any])
 

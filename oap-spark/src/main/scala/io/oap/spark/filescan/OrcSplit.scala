@@ -1,31 +1,20 @@
 package io.oap.spark.filescan
 
-import java.io.Closeable
 import java.util.Locale
 
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
-import org.apache.hadoop.conf.Configuration
 import org.apache.orc.{OrcConf, TypeDescription}
-import org.apache.spark.broadcast.Broadcast
-import org.apache.spark.memory.MemoryMode
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.connector.read.PartitionReader
 import org.apache.spark.sql.execution.datasources.PartitionedFile
-import org.apache.spark.sql.execution.datasources.orc.OrcOptions
-import org.apache.spark.sql.execution.datasources.v2.orc.OrcPartitionReaderFactory
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.ColumnarBatch
-import org.apache.spark.util.SerializableConfiguration
 
 import io.oap.cache.{CachedFileStream, ChunkRequest, ColumnCache, ReadContext}
-import io.oap.cache.file.HadoopFileSource
 import io.oap.cache.orc.{OrcFileLayout, OrcLayout}
-import io.oap.cache.vector.VectorChunk
 import io.oap.common.ChunkKey
 import io.oap.spark.read._
 import io.oap.spark.vector.{DeletedPositions, FlatColumn, VectorType}
@@ -34,13 +23,13 @@ import io.oap.spark.vector.{DeletedPositions, FlatColumn, VectorType}
  * One split of an ORC file, opened: the stripes in it, and Spark's vectorized reader over them, which
  * gets its bytes from the cache.
  *
- * @param spark the function of Spark's format, which reads with the query's filters
+ * @param read the file, as all who read it in this task see it
  * @throws UnservedFileException for files whose stripes are not known to the cache
  */
 private[filescan] final class OrcSplit(
     override val file: PartitionedFile,
     orc: OrcDecoding,
-    spark: PartitionedFile => Iterator[InternalRow],
+    read: FileRead,
     cache: ColumnCache,
     context: ReadContext)
     extends OpenSplit {
@@ -49,13 +38,19 @@ private[filescan] final class OrcSplit(
 
   private def hadoopConf = orc.hadoopConf
 
-  private val source = new HadoopFileSource(file.toPath, CachingFileSystem.plain(hadoopConf))
+  private val source = read.source(hadoopConf)
 
   private val layout: OrcFileLayout =
     Using.resource(new CachedFileStream(source, OrcLayout.READER, cache, context))(_.layout) match {
       case known: OrcFileLayout => known
-      case _ => throw new UnservedFileException(file.filePath.toString, "its stripes are not known")
+      case _ => throw unserved("its stripes are not known")
     }
+
+  // Spark's V2 reader would have these turned into the partitions' types, V1 does not look at them.
+  if (orc.partitionSchema.exists(field => columnsByName.contains(inLowerCase(field.name))))
+    throw unserved("it has a column that is called as one of partitions")
+
+  private def unserved(why: String) = new UnservedFileException(file.filePath.toString, why)
 
   override def deleted: DeletedPositions = DeletedPositions.None
 
@@ -81,13 +76,16 @@ private[filescan] final class OrcSplit(
   private def inFile(field: StructField): Option[TypeDescription] =
     if (columnsAreByPosition || CharVarcharUtils.getRawTypeString(field.metadata).isDefined) None
     else
-      columnsByName.get(field.name.toLowerCase(Locale.ROOT)) match {
+      columnsByName.get(inLowerCase(field.name)) match {
         case Some(Seq((name, column))) if name == field.name => Some(column)
         case _ => None
       }
 
   private lazy val columnsByName: Map[String, Seq[(String, TypeDescription)]] =
-    names.zip(layout.schema.getChildren.asScala.toSeq).groupBy(_._1.toLowerCase(Locale.ROOT))
+    names.zip(layout.schema.getChildren.asScala.toSeq)
+      .groupBy { case (name, _) => inLowerCase(name) }
+
+  private def inLowerCase(name: String) = name.toLowerCase(Locale.ROOT)
 
   private def names = layout.schema.getFieldNames.asScala.toSeq
 
@@ -109,14 +107,18 @@ private[filescan] final class OrcSplit(
   /**
    * The encoded chunks of a column, and of what is nested in it, but for those that come with the
    * file's footer.
+   *
+   * @throws UnservedFileException where columns are not told by their names
    */
-  def chunks(field: StructField): Seq[ChunkRequest] =
+  def chunks(field: StructField): Seq[ChunkRequest] = {
+    if (columnsAreByPosition) throw unserved("its columns are found by their position")
     for {
-      (_, column) <- columnsByName.getOrElse(field.name.toLowerCase(Locale.ROOT), Nil)
+      (_, column) <- columnsByName.getOrElse(inLowerCase(field.name), Nil)
       id <- column.getId to column.getMaximumId
       group <- groups
       chunk <- Option(layout.chunk(group.stripe, id)) if !isInFooter(chunk)
     } yield chunk
+  }
 
   override def decoded(
       groups: Seq[OrcStripe],
@@ -126,9 +128,7 @@ private[filescan] final class OrcSplit(
     val start = groups.headOption.fold(file.start)(_.stripe.offset)
     val end = groups.lastOption.fold(file.start)(group => group.stripe.offset + group.stripe.length)
     val part = file.copy(start = start, length = end - start)
-    new FileRead(file.toPath, source, OrcLayout.READER, cache, context).whileOpening(() =>
-      if (filters.isEmpty) new OrcBatches(orc.reader(schema, part))
-      else new OrcBatches(new IteratedBatches(spark(part))))
+    read.whileOpening(() => new OrcBatches(orc.reader(schema, filters, batchSize, part)))
   }
 
   override def recordRead(found: Long, asked: Long): Unit =
@@ -161,60 +161,6 @@ private[filescan] final case class OrcStripe(stripe: OrcFileLayout.Stripe) exten
   override def firstRow: Long = stripe.firstRow
 
   override def rows: Long = stripe.rows
-}
-
-/**
- * Makes Spark's vectorized readers of ORC files, for tasks.
- *
- * @param broadcast a configuration of [[CachingFileSystem]] without filters
- * @param options of the table
- */
-private[filescan] final case class OrcDecoding(
-    broadcast: Broadcast[SerializableConfiguration],
-    dataSchema: StructType,
-    readSchema: StructType,
-    partitionSchema: StructType,
-    options: Map[String, String],
-    isCaseSensitive: Boolean,
-    memoryMode: MemoryMode) {
-
-  def hadoopConf: Configuration = broadcast.value.value
-
-  /** The rows of a part of a file, in batches of the size of a zone. */
-  def reader(schema: StructType, part: PartitionedFile): PartitionReader[ColumnarBatch] = {
-    // A session's settings do not come with a task.
-    val conf = new SQLConf
-    conf.setConf(SQLConf.CASE_SENSITIVE, isCaseSensitive)
-    conf.setConf(SQLConf.ORC_VECTORIZED_READER_BATCH_SIZE, VectorChunk.ZONE_ROWS)
-    OrcPartitionReaderFactory(
-      conf,
-      broadcast,
-      dataSchema,
-      schema,
-      partitionSchema,
-      Array.empty,
-      None,
-      new OrcOptions(options, conf),
-      memoryMode).buildColumnarReader(part)
-  }
-}
-
-/** What Spark's function gives of a file; its rows are batches. */
-private final class IteratedBatches(rows: Iterator[InternalRow])
-    extends PartitionReader[ColumnarBatch] {
-  private var batch: ColumnarBatch = _
-
-  override def next(): Boolean = rows.hasNext && {
-    batch = rows.asInstanceOf[Iterator[ColumnarBatch]].next()
-    true
-  }
-
-  override def get(): ColumnarBatch = batch
-
-  override def close(): Unit = rows match {
-    case open: Closeable => open.close()
-    case _ =>
-  }
 }
 
 /** Its bytes are checked when they are copied from the pool, so that none of them is damaged. */

@@ -31,11 +31,13 @@ private[filescan] trait OwnReads extends Serializable {
   /**
    * Opens a part of a file with the readers of its task.
    *
+   * @param read the file, for what opens it in another way
    * @throws io.oap.spark.read.UnservedFileException where Spark's reader has to read it
    */
   def batches(
       splits: SplitReaders,
       file: PartitionedFile,
+      read: FileRead,
       cache: ColumnCache,
       context: ReadContext): PartitionReader[ColumnarBatch]
 
@@ -43,9 +45,10 @@ private[filescan] trait OwnReads extends Serializable {
   final def open(
       splits: SplitReaders,
       file: PartitionedFile,
+      read: FileRead,
       cache: ColumnCache,
       context: ReadContext): Iterator[InternalRow] = {
-    val opened = batches(splits, file, cache, context)
+    val opened = batches(splits, file, read, cache, context)
     val rows = if (returnsBatches) new ReadRows(opened) else new ReadRows(new RowsOfBatches(opened))
     rows.asInstanceOf[Iterator[InternalRow]] // as Spark takes batches for rows
   }
@@ -55,7 +58,11 @@ private[filescan] trait OwnReads extends Serializable {
    *
    * @throws io.oap.spark.read.UnservedFileException where Spark's reader has to do that
    */
-  def warm(file: PartitionedFile, cache: ColumnCache, context: ReadContext): Unit
+  def warm(
+      file: PartitionedFile,
+      read: FileRead,
+      cache: ColumnCache,
+      context: ReadContext): Unit
 }
 
 /**

@@ -53,11 +53,16 @@ private[filescan] final case class RowGroupReads(
   override def batches(
       splits: SplitReaders,
       file: PartitionedFile,
+      read: FileRead,
       cache: ColumnCache,
       context: ReadContext): PartitionReader[ColumnarBatch] =
     zeros.among(splits.openBatches(file, fileOf(file)))
 
-  override def warm(file: PartitionedFile, cache: ColumnCache, context: ReadContext): Unit =
+  override def warm(
+      file: PartitionedFile,
+      read: FileRead,
+      cache: ColumnCache,
+      context: ReadContext): Unit =
     new ChunkWarming(SplitContent.of(parquet), settings, conditions.runtime, cache, context)
       .warm(file, fileOf(file))
 
@@ -89,7 +94,7 @@ private[filescan] object RowGroupReads {
       above: AskedAbove,
       read: PartitionedFile => Iterator[InternalRow],
       asked: Configuration): Option[RowGroupReads] = {
-    val deleted = if (isOfSpark(read)) None else deletedRows(scan, meant)
+    val deleted = if (isOfSpark(read)) None else deletedRows(scan, meant, above)
     val isServed = !(above.countsRows && scan.filters.nonEmpty) &&
       (isOfSpark(read) || deleted.isDefined) &&
       UseColumnCache.areServed(scan.session, scan.conf, scan.requiredSchema, scan.options)
@@ -140,9 +145,15 @@ private[filescan] object RowGroupReads {
     if (inFiles.catalogString == scan.requiredSchema.catalogString) scan.filters
     else above.rowGroups(inFiles.fieldNames.toSeq)
 
-  private def deletedRows(scan: ScanRequest, meant: FileFormat): Option[DeletedRows] = {
+  /** Where the filter above looks at the marks: only then rows may be left out by them. */
+  private def deletedRows(
+      scan: ScanRequest,
+      meant: FileFormat,
+      above: AskedAbove): Option[DeletedRows] = {
     val isSplitable = meant.isSplitable(scan.session, scan.options, new Path("file"))
-    DeletedRows.of(meant, scan.requiredSchema, isSplitable)
+    val areFiltered =
+      above.filters.conditions.exists(_.references.exists(_.name == DeletedRows.Marks))
+    if (areFiltered) DeletedRows.of(meant, scan.requiredSchema, isSplitable) else None
   }
 
   /** Of the rows that are left where deleted ones are left out: no mark, and no number that nobody asks for. */

@@ -1,8 +1,8 @@
 package io.oap.spark.filescan
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.orc.OrcConf
 import org.apache.spark.memory.MemoryMode
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.PartitionReader
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.execution.datasources.orc.OrcUtils
@@ -25,14 +25,12 @@ import io.oap.spark.vector.{FlatColumn, VectorType}
  *
  * @param orc decodes stripes
  * @param filters of the query, by which Spark's reader passes over rows
- * @param spark the function of Spark's format, which reads with these filters
  */
 private[filescan] final case class StripeReads(
     orc: OrcDecoding,
     settings: ReadSettings,
     conditions: ScanConditions,
-    filters: Array[Filter],
-    spark: PartitionedFile => Iterator[InternalRow])
+    filters: Array[Filter])
     extends OwnReads {
 
   override def returnsBatches: Boolean = true
@@ -47,10 +45,11 @@ private[filescan] final case class StripeReads(
   override def batches(
       splits: SplitReaders,
       file: PartitionedFile,
+      read: FileRead,
       cache: ColumnCache,
       context: ReadContext): PartitionReader[ColumnarBatch] =
     splits.openBatches {
-      val split = new OrcSplit(file, orc, spark, cache, context)
+      val split = new OrcSplit(file, orc, read, cache, context)
       if (!isServed(split, cache, context)) {
         throw new UnservedFileException(file.filePath.toString, "it has no vector chunks yet")
       }
@@ -75,8 +74,12 @@ private[filescan] final case class StripeReads(
   }
 
   /** A column counts as present when the pool holds its encoded chunk or its vector chunk. */
-  override def warm(file: PartitionedFile, cache: ColumnCache, context: ReadContext): Unit = {
-    val split = new OrcSplit(file, orc, spark, cache, context)
+  override def warm(
+      file: PartitionedFile,
+      read: FileRead,
+      cache: ColumnCache,
+      context: ReadContext): Unit = {
+    val split = new OrcSplit(file, orc, read, cache, context)
     val vectors = split.columns(orc.readSchema)
       .map(column => column.leaf -> column.representation).toMap
     val chunks = orc.readSchema.flatMap(split.chunks(_))
@@ -97,18 +100,14 @@ private[filescan] object StripeReads {
   /**
    * How a scan is read, where vector chunks may serve it.
    *
-   * @param spark the function of Spark's format
-   * @param caching the configuration by which that function gets bytes from the cache
+   * @param caching the configuration by which Spark's own function gets bytes from the cache
    */
-  def of(
-      scan: ScanRequest,
-      above: AskedAbove,
-      spark: PartitionedFile => Iterator[InternalRow],
-      caching: Configuration): Option[StripeReads] = {
+  def of(scan: ScanRequest, above: AskedAbove, caching: Configuration): Option[StripeReads] = {
     val conf = scan.conf
     val settings = settingsOf(conf)
     val isServed = !(above.countsRows && scan.filters.nonEmpty) &&
       settings.representation.usesVectors && scan.returnsBatches && isVectorized(scan) &&
+      OrcConf.MAX_FILE_LENGTH.getLong(caching) == OrcConf.MAX_FILE_LENGTH.getDefaultValue &&
       scan.requiredSchema.exists(field => VectorType.of(field.dataType).isDefined)
     Option.when(isServed) {
       val context = scan.session.sparkContext
@@ -124,14 +123,14 @@ private[filescan] object StripeReads {
           scan.partitionSchema,
           scan.options,
           conf.caseSensitiveAnalysis,
+          conf.orcFilterPushDown,
           if (conf.offHeapColumnVectorEnabled) MemoryMode.OFF_HEAP else MemoryMode.ON_HEAP
         ),
         settings,
         ScanConditions(
           joined.rowGroups,
           SentFilters.of(RowFilter.needed(rows ++ joined.rows), context)),
-        scan.filters.toArray,
-        spark
+        scan.filters.toArray
       )
     }
   }

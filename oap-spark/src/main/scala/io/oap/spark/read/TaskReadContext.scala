@@ -2,7 +2,6 @@ package io.oap.spark.read
 
 import scala.util.control.NonFatal
 
-import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 
@@ -41,8 +40,6 @@ private[spark] final class TaskReadContext(
 
   /** Filters of the query by which row groups are ruled out. */
   def filters: Array[Filter] = content.filters
-
-  def conf: Configuration = content.hadoopConf
 
   /** Rows of a batch where no vector chunk is read or made. */
   def batchSize: Int =

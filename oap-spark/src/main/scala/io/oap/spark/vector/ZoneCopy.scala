@@ -27,6 +27,7 @@ private[spark] final class ZoneCopy {
    *     [[ZoneCopy.MostBytes]]
    */
   def add(vector: ColumnVector, form: VectorType, rows: Int, encoder: VectorEncoder): Boolean = {
+    requireZone(rows)
     val nullFlags = if (vector.hasNull) copyNulls(vector, rows) else 0L
     vector match {
       // A Parquet chunk has one dictionary: it need not be asked for every row.
@@ -42,10 +43,15 @@ private[spark] final class ZoneCopy {
 
   /** Gives the first rows of a vector of fixed-width values to what filters them. */
   def load(vector: ColumnVector, form: VectorType, rows: Int, into: VectorChunk): Unit = {
+    requireZone(rows)
     val nullFlags = if (vector.hasNull) copyNulls(vector, rows) else 0L
     copyValues(vector, form, rows)
     into.setDecoded(values.address, nullFlags, rows)
   }
+
+  /** More would be written behind the memory. */
+  private def requireZone(rows: Int): Unit =
+    if (rows > rowsAtMost) throw new IllegalArgumentException(s"$rows rows are no zone")
 
   private def addValues(
       vector: ColumnVector,

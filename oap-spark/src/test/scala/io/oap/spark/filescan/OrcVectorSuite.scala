@@ -1,9 +1,18 @@
 package io.oap.spark.filescan
 
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.memory.MemoryMode
+import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.datasources.PartitionedFile
+import org.apache.spark.sql.sources.GreaterThan
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.util.SerializableConfiguration
 
 import io.oap.cache.stats.Figure
-import io.oap.spark.CacheControl
+import io.oap.spark.{CacheControl, WatchedFileSystem}
 
 /** V1 scans of ORC files that are read from vector chunks. */
 class OrcVectorSuite extends FileScanSuite {
@@ -81,6 +90,45 @@ class OrcVectorSuite extends FileScanSuite {
     }
   }
 
+  test("stripes of which the pool has nothing, beside those with vector chunks") {
+    def from(id: Int) = read.where(s"id >= $id AND s <> 's3'").select("id", "s", "d9", "d38")
+    for (size <- Seq("4096", "1000", "8192"); representation <- Seq("auto", "vector"))
+      withConf(
+        "spark.sql.orc.columnarReaderBatchSize" -> size,
+        "spark.oap.cache.representation" -> representation) {
+        CacheControl.clear(spark)
+        for (id <- Seq(10500, 10500, 10500, 0, 0, 0))
+          assertRows(rows(from(id)), alone(rows(from(id))), s"from $id on, batches of $size")
+        assert(vectorChunks.isEmpty === (size == "1000"))
+      }
+  }
+
+  test("readers of other columns at one time do not see each other's") {
+    val conf = CachingFileSystem.caching(spark.sessionState.newHadoopConf(), Seq.empty.asJava)
+    val orc = OrcDecoding(
+      spark.sparkContext.broadcast(new SerializableConfiguration(conf)),
+      schema,
+      schema,
+      new StructType,
+      Map.empty,
+      isCaseSensitive = false,
+      pushesFilters = true,
+      MemoryMode.ON_HEAP
+    )
+    val before = conf.asScala.map(one => one.getKey -> one.getValue).toMap
+    val file = folder.resolve("flat").toFile.listFiles.find(_.getName.endsWith(".orc")).get
+    val part = PartitionedFile(
+      InternalRow.empty,
+      SparkPath.fromPathString(s"${WatchedFileSystem.Scheme}:$file"),
+      0,
+      file.length)
+    val columns = StructType(schema.filter(field => Seq("s", "id").contains(field.name)))
+    val reader = orc.reader(columns, Array(GreaterThan("id", 3L)), 4096, part)
+    try assert(reader.next() && reader.get().numCols === 2)
+    finally reader.close()
+    assert(conf.asScala.map(one => one.getKey -> one.getValue).toMap === before)
+  }
+
   test("partitions, nested columns, columns that files lack, parts of files") {
     spark.range(0, 15000, 1, 1)
       .selectExpr(
@@ -101,6 +149,10 @@ class OrcVectorSuite extends FileScanSuite {
       assert(read.rdd.getNumPartitions > 3)
       assertServedByVectors(read)
     }
+    written("twice/day=3", FlatTypes.rows(spark, 0, 6000).select("id", "s", "d38", "day"))
+    def twice =
+      spark.read.schema("id BIGINT, s STRING, d38 DECIMAL(38, 4), day INT").orc(watched("twice"))
+    for (run <- 1 to 3) assertRows(rows(twice), alone(rows(twice)), s"run $run")
   }
 
   test("columns of another type or name than the table's") {
@@ -134,6 +186,10 @@ class OrcVectorSuite extends FileScanSuite {
       spark.range(0, 6000, 1, 1).selectExpr("id AS _col0", "sha2(string(id), 256) AS _col1"))
     def named = spark.read.schema("_col1 BIGINT, _col0 STRING").orc(files)
     for (run <- 1 to 3) assertRows(rows(named), alone(rows(named)), s"run $run")
+    sql(s"CREATE TABLE named (_col1 BIGINT, _col0 STRING) USING orc LOCATION '$files'")
+    CacheControl.clear(spark)
+    sql("CACHE SELECT _col1, _col0 FROM named").collect()
+    assert(bytesOfData(rows(named))._2 === 0)
     val swapped =
       written(
         "forced",
