@@ -1,6 +1,6 @@
 """Random SQL over random tables: Spark alone, then with the cache cold, while chunks are promoted, warm
-and in a pool that is far too small, two queries at a time. Rows are compared as bytes; whole tables also
-with what pyarrow reads of their files. Tables of Iceberg and Delta are changed between the queries: DELETE,
+and in a pool that is far too small, two queries at a time. Rows are compared as bytes; whole tables
+of Parquet also with what pyarrow reads of their files. Tables of Iceberg and Delta are changed between the queries: DELETE,
 UPDATE, MERGE, INSERT, compaction, columns that come, go and are renamed. Queries of former versions have
 to give what they gave then, and commits with the cache leave the rows that they leave without it.
 
@@ -25,7 +25,7 @@ import spark_job
 from arguments import number, pair
 
 POOL_BYTES = 256 << 20
-FORMS = ("parquet", "iceberg", "delta")
+FORMS = ("parquet", "orc", "iceberg", "delta")
 OURS = "io.oap.spark.OapExtensions"
 
 # Tables are tiny, so that what Spark does around them is most of the work. None of this is about what is read.
@@ -140,7 +140,9 @@ def of_form(form, work):
             # Fifty by default, for logs of a few commits.
             "spark.databricks.delta.snapshotPartitions=1",
         ]
-    return [f"spark.sql.extensions={OURS}"]
+    ours = [f"spark.sql.extensions={OURS}"]
+    # Tables are tiny; so that their files have several stripes.
+    return [*ours, "spark.hadoop.orc.stripe.row.count=1000"] if form == "orc" else ours
 
 
 def configuration(asked, work):

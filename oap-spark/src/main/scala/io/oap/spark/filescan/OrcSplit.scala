@@ -6,6 +6,7 @@ import scala.jdk.CollectionConverters._
 import scala.util.Using
 
 import org.apache.orc.{OrcConf, TypeDescription}
+import org.apache.orc.TypeDescription.Category
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.connector.read.PartitionReader
 import org.apache.spark.sql.execution.datasources.PartitionedFile
@@ -42,7 +43,7 @@ private[filescan] final class OrcSplit(
 
   private val layout: OrcFileLayout =
     Using.resource(new CachedFileStream(source, OrcLayout.READER, cache, context))(_.layout) match {
-      case known: OrcFileLayout => known
+      case known: OrcFileLayout if known.schema.getCategory == Category.STRUCT => known
       case _ => throw unserved("its stripes are not known")
     }
 
@@ -140,17 +141,17 @@ private object OrcSplit {
   /** Whether a column of a file is what Spark writes for a type, so that nothing is turned into it. */
   private def isOfType(column: TypeDescription, dataType: DataType): Boolean =
     (dataType, column.getCategory) match {
-      case (BooleanType, TypeDescription.Category.BOOLEAN) => true
-      case (ByteType, TypeDescription.Category.BYTE) => true
-      case (ShortType, TypeDescription.Category.SHORT) => true
-      case (IntegerType, TypeDescription.Category.INT) => true
-      case (LongType, TypeDescription.Category.LONG) => true
-      case (FloatType, TypeDescription.Category.FLOAT) => true
-      case (DoubleType, TypeDescription.Category.DOUBLE) => true
-      case (DateType, TypeDescription.Category.DATE) => true
-      case (StringType, TypeDescription.Category.STRING) => true
-      case (BinaryType, TypeDescription.Category.BINARY) => true
-      case (wanted: DecimalType, TypeDescription.Category.DECIMAL) =>
+      case (BooleanType, Category.BOOLEAN) => true
+      case (ByteType, Category.BYTE) => true
+      case (ShortType, Category.SHORT) => true
+      case (IntegerType, Category.INT) => true
+      case (LongType, Category.LONG) => true
+      case (FloatType, Category.FLOAT) => true
+      case (DoubleType, Category.DOUBLE) => true
+      case (DateType, Category.DATE) => true
+      case (StringType, Category.STRING) => true
+      case (BinaryType, Category.BINARY) => true
+      case (wanted: DecimalType, Category.DECIMAL) =>
         column.getPrecision == wanted.precision && column.getScale == wanted.scale
       case _ => false
     }

@@ -19,8 +19,7 @@ final class Campaign(request: RandomRequest, say: String => Unit) {
   private val workers = new Workers(spark, tally, say)
   private val judge = new FileJudge(request.judge, Path.of(request.work))
 
-  /** Files of other forms have rows that were deleted, which their reader knows. */
-  private def isJudged: Boolean = !Form.named(request.form).hasVersions
+  private def isJudged: Boolean = Form.named(request.form).isJudged
 
   /** @return whether all was right */
   def run(): Boolean = {

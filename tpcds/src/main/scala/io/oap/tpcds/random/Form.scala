@@ -25,8 +25,11 @@ sealed abstract class Form(val word: String) {
   /** What sessions can be told of reading such tables, beside [[SessionSettings]]. */
   def settings(choices: Choices): Seq[(String, String)]
 
-  /** Whether tables keep their versions, and rows can be deleted and changed. */
+  /** Whether tables keep their versions, and rows can be deleted and changed; else they are Spark's own. */
   def hasVersions: Boolean = true
+
+  /** Whether [[FileJudge]] can read the files of tables. */
+  def isJudged: Boolean = false
 
   /** SQL of the version that a table has now. */
   def version(database: String, table: String): String
@@ -44,34 +47,53 @@ sealed abstract class Form(val word: String) {
   def partitionField(column: StarColumn): Option[String] = None
 }
 
+/** Spark's own tables, which nobody changes. */
+sealed abstract class OfSpark(word: String) extends Form(word) {
+  override def properties(choices: Choices): Seq[(String, String)] = Nil
+  override def hasVersions: Boolean = false
+  override def version(database: String, table: String): String = none
+  override def restored(database: String, table: String, version: String): String = none
+  override def compactions(database: String, table: StarTable): Seq[String] = Nil
+  override def wider(kind: Kind): Option[Kind] = None
+
+  private def none = throw new UnsupportedOperationException("tables of Spark have one version")
+}
+
 object Form {
-  val All: Seq[Form] = Seq(Parquet, Iceberg, Delta)
+  val All: Seq[Form] = Seq(Parquet, Orc, Iceberg, Delta)
 
   def named(word: String): Form = All.find(_.word == word).getOrElse(
     throw new IllegalArgumentException(s"there is no form of tables called $word"))
 
   /** In the names of types that only Spark's own tables have. */
-  private val OfSpark = Seq("INTERVAL", "COLLATE")
+  private val TypesOfSpark = Seq("INTERVAL", "COLLATE")
 
-  /** Spark's own tables, which nobody changes. */
-  case object Parquet extends Form("parquet") {
-    override def takes(kind: Kind): Boolean = true
-    override def properties(choices: Choices): Seq[(String, String)] = Nil
+  case object Parquet extends OfSpark("parquet") {
     override def settings(choices: Choices): Seq[(String, String)] = Nil
-    override def hasVersions: Boolean = false
-    override def version(database: String, table: String): String = none
-    override def restored(database: String, table: String, version: String): String = none
-    override def compactions(database: String, table: StarTable): Seq[String] = Nil
-    override def wider(kind: Kind): Option[Kind] = None
+    override def isJudged: Boolean = true
+  }
 
-    private def none = throw new UnsupportedOperationException("tables of Spark have one version")
+  case object Orc extends OfSpark("orc") {
+
+    /** Spark cannot read strings with a collation that it has written. */
+    override def takes(kind: Kind): Boolean = super.takes(kind) && !kind.sql.contains("COLLATE")
+
+    override def settings(choices: Choices): Seq[(String, String)] = Seq(
+      // Without it Spark reads rows, and these come from no vector chunk.
+      "spark.sql.codegen.wholeStage" -> choices.chance(80).toString,
+      "spark.sql.sources.useV1SourceList" -> choices.oneOf("orc", "orc", "orc,parquet", ""),
+      "spark.sql.orc.enableVectorizedReader" -> choices.chance(92).toString,
+      "spark.sql.orc.enableNestedColumnVectorizedReader" -> choices.chance(85).toString,
+      "spark.sql.orc.columnarReaderBatchSize" -> choices.oneOf("100", "4096", "4096", "5000"),
+      "spark.sql.orc.filterPushdown" -> choices.chance(90).toString
+    )
   }
 
   /** In the catalog `lake`, whose warehouse has to be the folder that stars lie in. */
   case object Iceberg extends Form("iceberg") {
     override def takes(kind: Kind): Boolean = super.takes(kind) && (kind.family match {
       case Family.Interval | _: Family.Collated => false
-      case Family.Nested => !(Narrow ++ Form.OfSpark).exists(kind.sql.contains(_))
+      case Family.Nested => !(Narrow ++ Form.TypesOfSpark).exists(kind.sql.contains(_))
       case _ => !Narrow.exists(kind.sql.startsWith(_))
     })
 
@@ -146,7 +168,7 @@ object Form {
   case object Delta extends Form("delta") {
     override def takes(kind: Kind): Boolean = super.takes(kind) && (kind.family match {
       case Family.Interval | _: Family.Collated => false
-      case Family.Nested => !Form.OfSpark.exists(kind.sql.contains(_))
+      case Family.Nested => !Form.TypesOfSpark.exists(kind.sql.contains(_))
       case _ => true
     })
 

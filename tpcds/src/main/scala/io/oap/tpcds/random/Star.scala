@@ -129,7 +129,7 @@ final class Star(val seed: Long, folder: String, val form: Form = Form.Parquet) 
       case _ => false
     }
     val default =
-      if (!hasNone && choices.chance(85) && form == Form.Parquet)
+      if (!hasNone && choices.chance(85) && !form.hasVersions)
         kind.value(choices.below(9).toString)
       else "NULL"
     StarColumn(
@@ -183,13 +183,13 @@ final class Star(val seed: Long, folder: String, val form: Form = Form.Parquet) 
     val declared = (first ++ table.partitions).map(c => s"${c.name} ${c.kind.sql}").mkString(", ")
     val middle = table.rows / 2
     val more = later.map { c =>
-      s"${c.name} ${c.kind.sql}${if (form == Form.Parquet) s" DEFAULT ${c.default.get}" else ""}"
+      s"${c.name} ${c.kind.sql}${if (form.hasVersions) "" else s" DEFAULT ${c.default.get}"}"
     }.mkString(", ")
     Seq(s"CREATE TABLE ${table.name} ($declared) USING ${form.word}$by${said(table)}") ++
       insert(table, first ++ table.partitions, 0, middle) ++
       (if (later.isEmpty) Nil else Seq(s"ALTER TABLE ${table.name} ADD COLUMNS ($more)")) ++
       insert(table, table.all, middle, table.rows) ++
-      (if (choices.chance(30) && form == Form.Parquet)
+      (if (choices.chance(30) && !form.hasVersions)
          Seq(s"ANALYZE TABLE ${table.name} COMPUTE STATISTICS")
        else Nil)
   }
