@@ -91,7 +91,7 @@ private[filescan] final class OrcSplit(
   private def names = layout.schema.getFieldNames.asScala.toSeq
 
   /** Where the writer did not know the names, or the reader is told not to go by them. */
-  private def columnsAreByPosition =
+  private lazy val columnsAreByPosition =
     OrcConf.FORCE_POSITIONAL_EVOLUTION.getBoolean(hadoopConf) || names.forall(_.startsWith("_col"))
 
   override def key(group: OrcStripe, leaf: Int, representation: Long): ChunkKey =

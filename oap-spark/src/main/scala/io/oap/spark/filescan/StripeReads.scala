@@ -13,7 +13,6 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.util.SerializableConfiguration
 
 import io.oap.cache.{ColumnCache, ReadContext}
-import io.oap.cache.vector.VectorChunk
 import io.oap.common.ChunkKey
 import io.oap.spark.filter.{RowFilter, SentFilters}
 import io.oap.spark.read._
@@ -62,11 +61,10 @@ private[filescan] final case class StripeReads(
     val columns = split.columns(orc.readSchema)
     def isHeld(group: OrcStripe)(column: FlatColumn) =
       vectors.isHeld(split.key(group, column.leaf, column.representation))
-    def isWanted(group: OrcStripe)(column: FlatColumn) =
-      vectors.isWanted(split.key(group, column.leaf, column.representation)) &&
-        (settings.representation == Representation.Vector ||
-          split.isInFooter(group, column.leaf) ||
-          vectors.isHeldInTiers(split.key(group, column.leaf, ChunkKey.ENCODED), context))
+    def isWanted(group: OrcStripe)(column: FlatColumn) = settings.promotes(
+      vectors,
+      split.key(group, column.leaf, column.representation),
+      split.isAtHand(group, column.leaf, vectors, context))
     split.groups.exists { group =>
       val chunks = columns.filter(column => split.encodedBytes(group, column.leaf).isDefined)
       chunks.nonEmpty && (chunks.exists(isHeld(group)) || chunks.forall(isWanted(group)))
@@ -139,10 +137,7 @@ private[filescan] object StripeReads {
     val batchSize = conf.orcVectorizedReaderBatchSize
     ReadSettings.of(conf, new ParquetOptions(Map.empty[String, String], conf)).copy(
       batchSize = batchSize,
-      representation =
-        // As of Parquet: who asks for less than a zone, for memory's sake, gets less.
-        if (batchSize < VectorChunk.ZONE_ROWS) Representation.Encoded else Representation.of(conf)
-    )
+      representation = Representation.of(conf, batchSize))
   }
 
   private def isVectorized(scan: ScanRequest): Boolean =

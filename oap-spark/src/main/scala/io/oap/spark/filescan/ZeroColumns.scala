@@ -43,12 +43,7 @@ private[filescan] final case class ZeroColumns(types: Map[Int, DataType]) {
 
     override def next(): Boolean = reader.next()
 
-    override def get(): ColumnarBatch = {
-      val batch = reader.get()
-      val all = whole.of(batch)
-      all.setNumRows(batch.numRows)
-      all
-    }
+    override def get(): ColumnarBatch = whole.of(reader.get())
 
     override def close(): Unit = reader.close()
   }

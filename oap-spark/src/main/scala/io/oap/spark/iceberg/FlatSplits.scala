@@ -177,13 +177,7 @@ private final class BegunReader(
     } else reader.next()
 
   override def get(): ColumnarBatch =
-    if (columns.isInOrder) reader.get()
-    else {
-      val batch = reader.get()
-      val ordered = inOrder.of(batch)
-      ordered.setNumRows(batch.numRows)
-      ordered
-    }
+    if (columns.isInOrder) reader.get() else inOrder.of(reader.get())
 
   override def currentMetricsValues(): Array[CustomTaskMetric] =
     Array(SplitBySplitReader.deletes(deleted.applied))

@@ -5,6 +5,7 @@ import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
+import io.oap.cache.{ReadContext, VectorChunks}
 import io.oap.common.ChunkKey
 import io.oap.spark.vector.{DeletedPositions, FlatColumn}
 
@@ -45,6 +46,14 @@ private[spark] trait OpenSplit {
   /** Whether a column's encoded chunk is kept with the footer of the file, and not in the pool. */
   def isInFooter(group: Group, leaf: Int): Boolean
 
+  /** Whether a column's encoded chunk can be decoded without a look at the file. */
+  final def isAtHand(
+      group: Group,
+      leaf: Int,
+      vectors: VectorChunks,
+      context: ReadContext): Boolean =
+    isInFooter(group, leaf) || vectors.isHeldInTiers(key(group, leaf, ChunkKey.ENCODED), context)
+
   /**
    * Spark's reader over groups of this split.
    *
@@ -83,7 +92,7 @@ private[spark] trait DecodedBatches extends AutoCloseable {
   def dropDamaged(): Unit
 }
 
-/** Batches made of the columns of other ones, each time the other ones are another object. */
+/** Batches made of the columns of other ones, each time the other ones are another object; of as many rows. */
 private[spark] final class DerivedBatch(make: ColumnarBatch => ColumnarBatch) {
   private var from, made: ColumnarBatch = _
 
@@ -92,6 +101,7 @@ private[spark] final class DerivedBatch(make: ColumnarBatch => ColumnarBatch) {
       from = batch
       made = make(batch)
     }
+    made.setNumRows(batch.numRows)
     made
   }
 }

@@ -7,8 +7,9 @@ import org.apache.spark.sql.execution.datasources.parquet.{ParquetFilters, Parqu
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sources.Filter
 
+import io.oap.cache.VectorChunks
 import io.oap.cache.vector.VectorChunk
-import io.oap.common.OapConfig
+import io.oap.common.{ChunkKey, OapConfig}
 
 /**
  * What the session says about reading Parquet, taken on the driver: configuration and options lose
@@ -28,6 +29,14 @@ private[spark] final case class ReadSettings(
     inFilterThreshold: Int,
     isCaseSensitive: Boolean,
     representation: Representation) {
+
+  /**
+   * Whether a chunk is to become a vector chunk when it is decoded.
+   *
+   * @param isHeld whether the encoded chunk can be decoded without a look at the file
+   */
+  def promotes(vectors: VectorChunks, vector: ChunkKey, isHeld: Boolean): Boolean =
+    (representation == Representation.Vector || isHeld) && vectors.isWanted(vector)
 
   /** The filters in Parquet's terms, as far as they have any, for a file of this schema. */
   def pushed(
@@ -62,9 +71,12 @@ private[spark] object Representation {
   case object Vector extends Representation
   case object Auto extends Representation
 
-  def of(conf: SQLConf): Representation =
+  /** @param batchSize rows of a batch of Spark's reader at most, as a user wants them */
+  def of(conf: SQLConf, batchSize: Int): Representation =
     OapConfig.CACHE_REPRESENTATION.get(key => conf.getConfString(key, null)) match {
       case "encoded" => Encoded
+      // A batch is a zone of a vector chunk: who asks for less, for memory's sake, gets less.
+      case _ if batchSize < VectorChunk.ZONE_ROWS => Encoded
       case "vector" => Vector
       case _ => Auto
     }
@@ -84,9 +96,6 @@ private[spark] object ReadSettings {
     pushesStringPredicates = conf.parquetFilterPushDownStringPredicate,
     inFilterThreshold = conf.parquetFilterPushDownInFilterThreshold,
     isCaseSensitive = conf.caseSensitiveAnalysis,
-    representation =
-      // A batch is a zone of a vector chunk: who asks for less, for memory's sake, gets less.
-      if (conf.parquetVectorizedReaderBatchSize < VectorChunk.ZONE_ROWS) Representation.Encoded
-      else Representation.of(conf)
+    representation = Representation.of(conf, conf.parquetVectorizedReaderBatchSize)
   )
 }

@@ -259,8 +259,7 @@ private[spark] final class RowGroupsReader(
       column <- flatByIndex.get(index)
       vector = key(group, column, column.representation)
       encoded = key(group, column, ChunkKey.ENCODED)
-      isHeld = task.vectors.isHeldInTiers(encoded, task.context) ||
-        split.isInFooter(group, column.leaf)
+      isHeld = split.isAtHand(group, column.leaf, task.vectors, task.context)
       if task.promotes(vector, isHeld)
     } yield PromotedChunk(
       place,

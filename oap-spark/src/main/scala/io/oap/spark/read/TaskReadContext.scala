@@ -69,14 +69,9 @@ private[spark] final class TaskReadContext(
   /** The wanted rows of a zone or batch, for the row group that is open. */
   lazy val selection: RowSelection = new RowSelection(new NativeBuffer(VectorChunk.ZONE_ROWS * 2))
 
-  /**
-   * Whether a chunk is to become a vector chunk when it is decoded, where [[usesVectors]].
-   *
-   * @param isHeld whether the pool, or the tier below it, holds the encoded chunk
-   */
+  /** As [[ReadSettings.promotes]], where [[usesVectors]]. */
   def promotes(vector: ChunkKey, isHeld: Boolean): Boolean =
-    (settings.representation == Representation.Vector || isHeld) &&
-      vectors.isWanted(vector)
+    settings.promotes(vectors, vector, isHeld)
 
   override def close(): Unit = {
     rowFilters.foreach(_.close())

@@ -90,7 +90,14 @@ class IcebergPositionDeletesSuite extends IcebergSuite with FlatIcebergTables {
       ))
       withConf(conf)(assertFlat(some))
     // Iceberg forgets what it kept of deletes when a broadcast of the table is garbage: so reads are not counted.
-    withConf("spark.sql.iceberg.executor-cache.enabled" -> "true")(assertSameRows(some))
+    for (representation <- Seq("encoded", "auto", "vector"))
+      withConf(
+        "spark.sql.iceberg.executor-cache.enabled" -> "true",
+        "spark.oap.cache.representation" -> representation) {
+        CacheControl.clear(spark)
+        for (run <- 1 to 3) assertRows(rows(some), alone(rows(some)), s"$representation, run $run")
+        assert(held.forall(_.representation == ChunkKey.ENCODED) === (representation == "encoded"))
+      }
     delete(table, "length(u) > 0")
     assert(rows(sql(s"SELECT id, s FROM ice.db.$table")) === Nil)
   }
