@@ -65,7 +65,7 @@ abstract class CacheSuite extends AnyFunSuite with BeforeAndAfterAll with Adapti
     CacheControl.localPool().foreach(pool => assert(pool.pinnedBytes() === 0, "pins are left"))
   }
 
-  private val soon = Eventually.timeout(Span(20, Seconds))
+  protected val soon = Eventually.timeout(Span(20, Seconds))
 
   private def deleteTree(root: Path): Unit =
     Using.resource(Files.walk(root)) { paths =>

@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.plans.physical.BroadcastMode
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.internal.SQLConf
 
+import io.oap.spark.dataframe.CachedRows
 import io.oap.spark.iceberg.IcebergRows
 import io.oap.spark.internals.SparkInternals
 
@@ -11,7 +12,7 @@ import io.oap.spark.internals.SparkInternals
  * All that decides about the relation of a broadcast.
  *
  * @param mode how rows become a relation, in canonical form
- * @param reads what each scan of the shape reads: which versions of which files
+ * @param reads what each scan of the shape reads: which versions of which files, or which DataFrame
  * @param settings what the session has set to other values than Spark's, but for what no row
  *     depends on
  */
@@ -23,6 +24,9 @@ private[spark] final case class BuildSideKey(
 
   // Asked for often, and it takes a walk over all of it.
   override lazy val hashCode: Int = (shape, mode, reads, settings).##
+
+  /** The cached DataFrames that rows come from. */
+  def frames: Seq[CachedRows] = reads.collect { case rows: CachedRows => rows }
 
   /** Bytes of the heap that it takes, about. */
   def bytes: Long = {
@@ -53,7 +57,7 @@ private[spark] object BuildSideKey {
 
   /**
    * Returns the key by which the rows of a plan as a relation are known now; none where they do not
-   * follow from files alone, or where the files cannot be told.
+   * follow from files or cached DataFrames alone, or where the files cannot be told.
    *
    * @param files those of the plan
    * @throws java.util.concurrent.ExecutionException when a file cannot be asked for

@@ -14,8 +14,10 @@ import scala.jdk.CollectionConverters._
 import com.google.common.cache.{Cache, CacheBuilder, RemovalNotification}
 import org.apache.spark.SparkContext
 import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.scheduler.{SparkListener, SparkListenerUnpersistRDD}
 
 import io.oap.common.OapConfig
+import io.oap.spark.dataframe.CachedRows
 import io.oap.spark.internals.{PerSparkContext, SparkInternals}
 import io.oap.spark.rpc.Background
 
@@ -33,8 +35,11 @@ private[spark] final case class BuildSide(broadcast: Broadcast[Any], rows: Long,
  * cleaner removes its blocks once no query holds it either. Thread-safe.
  *
  * @param maxBytes how much they may have together
+ * @param areCached whether rows of a DataFrame are cached still
  */
-private[spark] final class BuildSides(maxBytes: Long) {
+private[spark] final class BuildSides(
+    maxBytes: Long,
+    areCached: CachedRows => Boolean = _ => true) {
   import BuildSides._
 
   private val hits = new LongAdder
@@ -70,7 +75,16 @@ private[spark] final class BuildSides(maxBytes: Long) {
     found
   }
 
-  def keep(key: BuildSideKey, side: BuildSide): Unit = kept.put(key, side)
+  /** Keeps a side, unless it is of a DataFrame that has been uncached meanwhile. */
+  def keep(key: BuildSideKey, side: BuildSide): Unit = {
+    kept.put(key, side)
+    // After the side is there, so that none slips past `forget`.
+    if (!key.frames.forall(areCached)) kept.invalidate(key)
+  }
+
+  /** Forgets the sides of a DataFrame that is not cached any more. */
+  def forget(rows: CachedRows): Unit =
+    kept.asMap.keySet.removeIf(_.frames.contains(rows)): Unit
 
   /**
    * Keeps a side if it is still as it should be then. That is asked on another thread, as a query has
@@ -138,9 +152,18 @@ private[spark] object BuildSides {
   private def weight(key: BuildSideKey, side: BuildSide): Int =
     math.min((side.bytes + key.bytes + EntryBytes) / WeightBytes, Int.MaxValue).toInt
 
-  private val all = new PerSparkContext(context =>
-    new BuildSides(
-      OapConfig.BUILDSIDES_MAX_SIZE.get(SparkInternals.confOf(context).getOption(_).orNull)))
+  private val all = new PerSparkContext(begin)
+
+  private def begin(context: SparkContext): BuildSides = {
+    val sides = new BuildSides(
+      OapConfig.BUILDSIDES_MAX_SIZE.get(SparkInternals.confOf(context).getOption(_).orNull),
+      rows => context.getPersistentRDDs.contains(rows.rdd))
+    context.addSparkListener(new SparkListener {
+      override def onUnpersistRDD(gone: SparkListenerUnpersistRDD): Unit =
+        sides.forget(CachedRows(gone.rddId))
+    })
+    sides
+  }
 
   /** Returns the build sides of an application. */
   def of(context: SparkContext): BuildSides = all.of(context)

@@ -12,6 +12,7 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 import io.oap.cache.file.HadoopFileSource
 import io.oap.common.FileIdentity
+import io.oap.spark.dataframe.CachedRows
 import io.oap.spark.iceberg.RowsOfIceberg
 import io.oap.spark.rpc.Background
 import io.oap.spark.scan.CachedParquetScan
@@ -34,7 +35,8 @@ private[spark] final case class FileNow(
  * What a plan would read now. The file system is asked which versions of files there are: a listing
  * may be as old as the session, so it does not tell; tasks ask, too, before they read. Which files of
  * Iceberg's tables are read, in which version, is settled with the plan. A broadcast below the plan
- * has read its files already, perhaps in other versions than there are now.
+ * has read its files already, perhaps in other versions than there are now. Cached DataFrames stay what
+ * they are.
  */
 private[buildside] final class FilesNow private (sources: Seq[FilesNow.Source]) {
   import FilesNow._
@@ -43,7 +45,7 @@ private[buildside] final class FilesNow private (sources: Seq[FilesNow.Source]) 
   def areSettled: Boolean = sources.forall(_.scans.forall(_.fold(_ => true, _.isEmpty)))
 
   /**
-   * Returns what each scan reads, as `IcebergRows` or as `FileNow`: files of broadcasts below as these
+   * Returns what each scan reads, as `IcebergRows`, `CachedRows` or `FileNow`: files of broadcasts below as these
    * have read them, all others as they are now. None where the store is silent for long.
    *
    * @throws java.util.concurrent.ExecutionException when a file cannot be asked for
@@ -118,7 +120,7 @@ private[buildside] object FilesNow {
     case scan: FileSourceScanExec =>
       val listed = scan.selectedPartitions
       Option.when(listed.totalNumberOfFiles <= MostFiles)(Right(filesOf(scan)))
-    case _ => None
+    case scan => CachedRows.of(scan).map(Left(_))
   }
 
   private def filesOf(scan: CachedParquetScan): Option[Asked] = {

@@ -57,7 +57,8 @@ private[spark] object KeepBuildSides extends Rule[SparkPlan] {
 
   private def isWanted: Boolean = {
     def text(key: String) = conf.getConfString(key, null)
-    OapConfig.BUILDSIDES_ENABLED.get(text(_)) && OapConfig.BUILDSIDES_MAX_SIZE.get(text(_)) > 0
+    OapConfig.CACHE_ENABLED.get(text(_)) && OapConfig.BUILDSIDES_ENABLED.get(text(_)) &&
+    OapConfig.BUILDSIDES_MAX_SIZE.get(text(_)) > 0
   }
 
   /** A stream may allow only operators that it knows. Without a session nothing can be told. */

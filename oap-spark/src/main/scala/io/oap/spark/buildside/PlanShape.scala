@@ -29,7 +29,8 @@ import org.apache.spark.sql.execution.{
   SparkPlan,
   WholeStageCodegenExec
 }
-import org.apache.spark.sql.execution.adaptive.QueryStageExec
+import org.apache.spark.sql.execution.adaptive.{QueryStageExec, TableCacheQueryStageExec}
+import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, Exchange, ReusedExchangeExec}
 import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, HashedRelationBroadcastMode}
@@ -41,7 +42,7 @@ import io.oap.spark.scan.CachedParquetScan
 
 /**
  * What a plan does with the rows of files, apart from which files. Plans of equal shape over equal
- * files give equal rows. Unlike a plan it holds on to no session.
+ * files give equal rows. Files stand for cached DataFrames, too. Unlike a plan it holds on to no session.
  *
  * @param does the kind of step, and all that decides about its rows
  */
@@ -55,15 +56,19 @@ private[spark] object PlanShape {
   private val Expressions = classOf[Expression].getPackageName
 
   /**
-   * Returns the shape of a plan whose rows follow from files alone: cached scans, filters,
-   * projections, inner and semi joins with a broadcast, and no condition that may come out in
-   * another way next time.
+   * Returns the shape of a plan whose rows follow from files or cached DataFrames alone: cached scans,
+   * filters, projections, inner and semi joins with a broadcast, and no condition that may come out
+   * in another way next time.
    *
    * @param plan in canonical form, where neither ids nor the names of columns tell plans apart
    */
   def of(plan: SparkPlan): Option[PlanShape] = plan match {
     case batch: BatchScanExec => scanned(batch).map(PlanShape(_, Nil))
     case scan: FileSourceScanExec => scanned(scan).map(PlanShape(_, Nil))
+    case InMemoryTableScanExec(columns, conditions, _) if conditions.forall(isSettled) =>
+      Some(PlanShape(Seq("frame", columns, conditions), Nil))
+    // Its canonical form is not that of what it runs, unlike those of other stages.
+    case stage: TableCacheQueryStageExec => of(stage.plan.canonicalized)
     case FilterExec(condition, child) if isSettled(condition) =>
       step(Seq[Any]("filter", condition), child)
     case ProjectExec(columns, child) if columns.forall(isSettled) =>
