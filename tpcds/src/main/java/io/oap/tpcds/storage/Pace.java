@@ -58,6 +58,10 @@ public final class Pace {
     limited = limit;
   }
 
+  StorageClass storage() {
+    return storage;
+  }
+
   /** What all storage classes of this JVM have read so far. */
   public static Reads readsOfThisJvm() {
     long bytes = 0;

@@ -2,7 +2,9 @@ package io.oap.tpcds.storage;
 
 import java.io.IOException;
 import java.net.URI;
+import java.util.concurrent.CompletableFuture;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.EtagSource;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FilterFileSystem;
@@ -11,6 +13,8 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.PathHandle;
 import org.apache.hadoop.fs.RawLocalFileSystem;
 import org.apache.hadoop.fs.RemoteIterator;
+import org.apache.hadoop.fs.impl.OpenFileParameters;
+import org.apache.hadoop.util.LambdaUtils;
 
 /**
  * Local files, read at the speed of a {@link StorageClass}, which is the URI scheme, and counted.
@@ -59,7 +63,9 @@ public final class PacedFileSystem extends FilterFileSystem {
   @Override
   public FileStatus getFileStatus(Path path) throws IOException {
     pace.request(1);
-    return super.getFileStatus(path);
+    FileStatus status = super.getFileStatus(path);
+    boolean isTagged = pace.storage().tagsVersions() && status.isFile();
+    return isTagged ? new TaggedStatus(status) : status;
   }
 
   @Override
@@ -80,6 +86,25 @@ public final class PacedFileSystem extends FilterFileSystem {
     return super.listStatusIterator(path);
   }
 
+  /** The status of a file that a store keeps in versions. */
+  private static final class TaggedStatus extends FileStatus implements EtagSource {
+    /** Without owner and rights, for which a process would be started. */
+    private TaggedStatus(FileStatus file) {
+      super(
+          file.getLen(),
+          false,
+          file.getReplication(),
+          file.getBlockSize(),
+          file.getModificationTime(),
+          file.getPath());
+    }
+
+    @Override
+    public String getEtag() {
+      return Long.toHexString(getModificationTime()) + "-" + Long.toHexString(getLen());
+    }
+  }
+
   /**
    * The local file system under another scheme, so that the paths it returns lead back to us. Files
    * are opened here, so that no way of opening one goes past the bucket.
@@ -98,6 +123,23 @@ public final class PacedFileSystem extends FilterFileSystem {
     @Override
     public FSDataInputStream open(Path path, int bufferSize) throws IOException {
       pace.request(1);
+      return new FSDataInputStream(new PacedInputStream(pathToFile(path), pace, counted));
+    }
+
+    @Override
+    protected CompletableFuture<FSDataInputStream> openFileWithOptions(
+        Path path, OpenFileParameters parameters) throws IOException {
+      if (!(parameters.getStatus() instanceof TaggedStatus known)) {
+        return super.openFileWithOptions(path, parameters);
+      }
+      return LambdaUtils.eval(new CompletableFuture<>(), () -> openVersion(path, known));
+    }
+
+    /** Asks nothing before the first read, as S3A does. */
+    private FSDataInputStream openVersion(Path path, TaggedStatus known) throws IOException {
+      if (!new TaggedStatus(super.getFileStatus(path)).getEtag().equals(known.getEtag())) {
+        throw new IOException(path + " has been overwritten since its status was asked for");
+      }
       return new FSDataInputStream(new PacedInputStream(pathToFile(path), pace, counted));
     }
 

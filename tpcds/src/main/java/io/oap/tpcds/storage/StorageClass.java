@@ -13,18 +13,23 @@ import java.util.concurrent.TimeUnit;
  */
 public enum StorageClass {
   /** Disks of a data node: 4 MB/s per core. */
-  HDD(4e6, 0),
-  /** An object store: 60 MB/s per core, and 20 ms before each answer. */
-  S3(60e6, TimeUnit.MILLISECONDS.toNanos(20)),
+  HDD(4e6, 0, false),
+  /**
+   * An object store: 60 MB/s per core, and 20 ms before each answer. As Hadoop's S3A has it, a
+   * status has the version's ETag, and who has a status opens without a request.
+   */
+  S3(60e6, TimeUnit.MILLISECONDS.toNanos(20), true),
   /** As fast as the machine is; reads are only counted. */
-  LOCAL(0, 0);
+  LOCAL(0, 0, false);
 
   private final double bytesPerSecondPerCore;
   private final long requestNanos;
+  private final boolean tagsVersions;
 
-  StorageClass(double bytesPerSecondPerCore, long requestNanos) {
+  StorageClass(double bytesPerSecondPerCore, long requestNanos, boolean tagsVersions) {
     this.bytesPerSecondPerCore = bytesPerSecondPerCore;
     this.requestNanos = requestNanos;
+    this.tagsVersions = tagsVersions;
   }
 
   /** URI scheme and option value: the name in lower case. */
@@ -40,6 +45,11 @@ public enum StorageClass {
   /** How long each request takes before its first byte arrives, in nanoseconds. */
   public long requestNanos() {
     return requestNanos;
+  }
+
+  /** Whether a file's status has an ETag, by which it is opened in that version. */
+  public boolean tagsVersions() {
+    return tagsVersions;
   }
 
   /**

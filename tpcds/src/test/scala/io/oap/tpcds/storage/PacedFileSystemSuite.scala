@@ -4,11 +4,12 @@ import java.io.{EOFException, File, FileNotFoundException}
 import java.net.URI
 import java.nio.ByteBuffer
 import java.nio.file.{Files, Path => JPath}
+import java.util.concurrent.ExecutionException
 
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileRange, FileSystem, FSDataInputStream, Path}
+import org.apache.hadoop.fs.{EtagSource, FileRange, FileSystem, FSDataInputStream, Path}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Every way to read a byte gives the right one and counts it. */
@@ -154,6 +155,29 @@ class PacedFileSystemSuite extends AnyFunSuite {
       val status = fs.getFileStatus(new Path(s"paced://${path.toUri.getPath}"))
       assert(status.getPath.toUri.getScheme == "paced" && status.getLen == Length)
       assert(System.nanoTime() - begun >= StorageClass.S3.requestNanos)
+    }
+  }
+
+  test("a store with ETags opens the version of a status without a request, and no other version") {
+    val of = new Configuration
+    of.set("fs.s3.impl", classOf[PacedFileSystem].getName)
+    withFile { (_, local) =>
+      val path = new Path(s"s3://${local.toUri.getPath}")
+      val fs = path.getFileSystem(of)
+      def status = fs.getFileStatus(path)
+      def tag = status.asInstanceOf[EtagSource].getEtag
+      def open() = fs.openFile(path).withFileStatus(known).build().get()
+      lazy val known = status
+      assert(tag == tag && known.getPath == path)
+      val before = Pace.readsOfThisJvm()
+      val stream = open()
+      assert(Pace.readsOfThisJvm().minus(before).requests == 0)
+      try assert(stream.read() == (contentAt(0) & 0xff))
+      finally stream.close()
+      assert(Pace.readsOfThisJvm().minus(before) == new Pace.Reads(1, 0, 1))
+      Files.write(JPath.of(local.toUri.getPath), Array[Byte](7))
+      assert(tag != known.asInstanceOf[EtagSource].getEtag)
+      intercept[ExecutionException](open())
     }
   }
 
