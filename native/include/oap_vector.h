@@ -51,7 +51,9 @@ enum oap_encoding {
   OAP_PACKED = 1,     /* frame of reference: differences from the least value, bit-packed */
   OAP_RUNS = 2,       /* run-length; runs of BYTES are of dictionary codes */
   OAP_DICTIONARY = 3, /* codes of the chunk's dictionary, bit-packed */
-  OAP_PLAIN = 4
+  OAP_PLAIN = 4,
+  OAP_FREQUENCY =
+      5 /* most values are the same; the others are bit-packed behind a bitmap of them */
 };
 
 typedef struct oap_vector_encoder oap_vector_encoder;

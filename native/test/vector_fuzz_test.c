@@ -40,8 +40,8 @@ static unsigned char *byte_at(const chunk *c, uint64_t offset) {
 
 /* A field of a header or a zone gets a number that is wrong by little, by much, or extreme. */
 static void damage_field(uint64_t *random, const chunk *c, uint32_t zones) {
-  static const uint8_t places[][2] = {{0, 8},  {8, 4},  {12, 2}, {14, 2}, {16, 1},
-                                      {17, 1}, {20, 4}, {24, 8}, {32, 8}, {40, 8}};
+  static const uint8_t places[][2] = {{0, 8},  {8, 4},  {12, 2}, {14, 2}, {16, 1}, {17, 1},
+                                      {20, 4}, {24, 8}, {32, 8}, {40, 8}, {48, 8}};
   uint64_t part = random_below(random, zones + 1) * 64;
   const uint8_t *place = places[random_below(random, sizeof(places) / sizeof(places[0]))];
   uint64_t value = 0, kinds = random_below(random, 4);

@@ -3,8 +3,9 @@
 
 #define LONGEST 40
 
-/* What the values of a zone look like. Few: out of a small set, the same in all zones. */
-enum shape { SAME, NEAR, RUNS, FEW, ANY, SHAPES };
+/* What the values of a zone look like. Few: out of a small set, the same in all zones. Common: most
+ * are one value. */
+enum shape { SAME, NEAR, RUNS, FEW, COMMON, ANY, SHAPES };
 
 unsigned column_size(enum oap_kind kind) {
   static const unsigned sizes[] = {0, 1, 2, 4, 8, 4, 8, 0};
@@ -34,7 +35,7 @@ static int64_t random_bits(uint64_t *random, enum oap_kind kind, enum shape shap
   if (shape == FEW) {
     return few[bits % 200];
   }
-  if (shape == NEAR || shape == RUNS) {
+  if (shape == NEAR || shape == RUNS || shape == COMMON) {
     return (int64_t)(base + (width == 0 ? 0 : bits >> (64 - width)));
   }
   bool is_float = kind == OAP_F32 || kind == OAP_F64;
@@ -48,10 +49,12 @@ static void fill_numbers(uint64_t *random, column *c, uint32_t from, uint32_t ro
   unsigned width = (unsigned)random_below(random, size * 8 + 1);
   uint64_t base = random_next(random);
   uint64_t longest = 1 + random_below(random, 60);
-  int64_t bits = random_bits(random, c->kind, shape, base, width, few);
+  int64_t bits = random_bits(random, c->kind, shape, base, width, few), common = bits;
   uint64_t left = 0;
   for (uint32_t row = from; row < from + rows; row++) {
-    if (shape != SAME && left == 0) {
+    if (shape == COMMON && random_below(random, 64) < longest) {
+      bits = common;
+    } else if (shape != SAME && left == 0) {
       bits = random_bits(random, c->kind, shape, base, width, few);
       left = shape == RUNS ? 1 + random_below(random, longest) : 1;
     }

@@ -9,6 +9,7 @@
  * zones, a few unpacked codes and the dictionary.
  */
 #include "vector_encoder.h"
+#include "vector_nulls.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -41,7 +42,9 @@ static int uncode_zone(oap_vector_encoder *e, vector_built *zone) {
     } else {
       e->rows.number[i] = d->numbers[code];
     }
-    e->rows.is_null[i] = zone->head.nulls > 0 && (zone->payload[i / 8] >> i % 8 & 1) != 0;
+  }
+  if (zone->head.nulls > 0) {
+    vector_nulls_get(e->kernels, zone->payload, zone->head.rows, zone->head.nulls, e->rows.is_null);
   }
   vector_choice choice = vector_choose(e->kernels, &e->rows, &zone->head);
   return vector_encode(e->kernels, zone, &e->rows, &choice);

@@ -1,5 +1,6 @@
 /* A reader over rows that were decoded elsewhere, so that they are filtered as chunks are: one zone
  * of plain values, of which nothing else is known. */
+#include "vector_nulls.h"
 #include "vector_reader.h"
 
 #include <errno.h>
@@ -53,15 +54,14 @@ int oap_vector_open_decoded(enum oap_kind kind, oap_vector **out) {
   return 0;
 }
 
-/* Sets a bit for each row that is null, and returns how many are. */
-static uint16_t take_nulls(const uint8_t *nulls, uint32_t rows, unsigned char *bitmap) {
-  memset(bitmap, 0, BITMAP_BYTES);
-  uint16_t count = 0;
-  for (uint32_t i = 0; i < rows; i++) {
-    bitmap[i / 8] |= (unsigned char)((nulls[i] != 0) << i % 8);
-    count = (uint16_t)(count + (nulls[i] != 0));
+/* Writes which rows are null, and returns how many are. */
+static uint16_t take_nulls(oap_vector *v, const uint8_t *nulls, uint32_t rows, unsigned char *out) {
+  memset(v->nulls + rows, 0, -rows % 8);
+  uint32_t count = v->kernels->flags(nulls, rows, v->nulls);
+  if (count < rows) {
+    vector_nulls_put(v->nulls, rows, count, out);
   }
-  return count;
+  return (uint16_t)count;
 }
 
 int oap_vector_set_decoded(oap_vector *v, const void *values, const uint8_t *nulls, uint32_t rows) {
@@ -71,14 +71,14 @@ int oap_vector_set_decoded(oap_vector *v, const void *values, const uint8_t *nul
   decoded *d = (decoded *)(void *)v;
   vector_zone *head = &d->head;
   head->rows = (uint16_t)rows;
-  head->nulls = nulls == NULL ? 0 : take_nulls(nulls, rows, d->payload);
+  head->nulls = nulls == NULL ? 0 : take_nulls(v, nulls, rows, d->payload);
   head->encoding = head->nulls == rows ? OAP_CONSTANT : OAP_PLAIN;
   head->bytes = 0;
   if (head->nulls < rows) {
-    uint64_t bitmap = vector_bitmap_bytes(rows, head->nulls);
+    uint64_t before = vector_nulls_bytes(rows, head->nulls);
     uint64_t bytes = (uint64_t)rows << vector_shift(v->kind);
-    memcpy(d->payload + bitmap, values, bytes);
-    head->bytes = (uint32_t)(bitmap + bytes);
+    memcpy(d->payload + before, values, bytes);
+    head->bytes = (uint32_t)(before + bytes);
   }
   v->rows = rows;
   v->zones = 1;

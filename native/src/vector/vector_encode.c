@@ -7,10 +7,56 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define SAMPLE_ROWS 64
+
 static void take_if_smaller(vector_choice *best, vector_choice other) {
   if (other.bytes < best->bytes) {
     *best = other;
   }
+}
+
+/* Finds the value that more than half of the rows have by the vote of Boyer and Moore, of a sample
+ * of the rows: most zones have none, and to ask all rows would cost as much as to encode them. */
+static bool find_common(const vector_rows *rows, int64_t *common) {
+  uint32_t step = rows->rows / SAMPLE_ROWS + 1, votes = 0, asked = 0, found = 0;
+  for (uint32_t i = 0; i < rows->rows; i += step) {
+    *common = votes == 0 ? rows->number[i] : *common;
+    votes += rows->number[i] == *common ? 1 : UINT32_MAX;
+  }
+  for (uint32_t i = 0; i < rows->rows; i += step) {
+    found += rows->number[i] == *common;
+    asked++;
+  }
+  return found > asked / 3;
+}
+
+/* The one common value beside a bitmap and the others, if there are few of these. */
+static vector_choice choose_frequency(const vector_rows *rows) {
+  int64_t common = 0, least = INT64_MAX, greatest = INT64_MIN;
+  uint32_t others = 0;
+  if (!find_common(rows, &common)) {
+    return (vector_choice){.bytes = UINT64_MAX};
+  }
+  for (uint32_t i = 0; i < rows->rows; i++) {
+    int64_t number = rows->number[i];
+    if (number != common) {
+      least = number < least ? number : least;
+      greatest = number > greatest ? number : greatest;
+      others++;
+    }
+  }
+  if (others > rows->rows / 2) {
+    return (vector_choice){.bytes = UINT64_MAX};
+  }
+  unsigned width = vector_bits((uint64_t)greatest - (uint64_t)least);
+  width = width == 0 ? 1 : width;
+  return (vector_choice){.encoding = OAP_FREQUENCY,
+                         .width = (uint8_t)width,
+                         .count = others,
+                         .reference = (uint64_t)least,
+                         .common = (uint64_t)common,
+                         .bytes =
+                             vector_bitmap_bytes(rows->rows) + vector_packed_bytes(others, width)};
 }
 
 static vector_choice choose_numbers(const vector_kernels *kernels, const vector_rows *rows,
@@ -34,6 +80,9 @@ static vector_choice choose_numbers(const vector_kernels *kernels, const vector_
       &best, (vector_choice){.encoding = OAP_RUNS,
                              .count = runs,
                              .bytes = vector_round(2 * (uint64_t)runs) + (uint64_t)runs * size});
+  if (best.bytes > vector_bitmap_bytes(rows->rows)) {
+    take_if_smaller(&best, choose_frequency(rows));
+  }
   return best;
 }
 
@@ -79,26 +128,28 @@ vector_choice vector_choose(const vector_kernels *kernels, const vector_rows *ro
                                  : choose_numbers(kernels, rows, head);
 }
 
-/* Makes room for the data behind the bitmap and fills the head; NULL: no memory. */
+/* Makes room for the data behind the nulls and fills the head; NULL: no memory. */
 static unsigned char *begin(vector_built *zone, const vector_choice *choice) {
-  uint64_t bitmap = vector_bitmap_bytes(zone->head.rows, zone->head.nulls);
+  uint64_t nulls = vector_nulls_bytes(zone->head.rows, zone->head.nulls);
   zone->head.encoding = choice->encoding;
   zone->head.width = choice->width;
   zone->head.count = choice->count;
   zone->head.reference = choice->reference;
-  zone->head.bytes = (uint32_t)(bitmap + choice->bytes);
-  unsigned char *payload = realloc(zone->payload, bitmap + choice->bytes + 1);
+  zone->head.common = choice->common;
+  zone->head.bytes = (uint32_t)(nulls + choice->bytes);
+  unsigned char *payload = realloc(zone->payload, nulls + choice->bytes + 1);
   if (payload == NULL) {
     return NULL;
   }
   zone->payload = payload;
-  return payload + bitmap;
+  return payload + nulls;
 }
 
-/* Packs the rows' wide or narrow values of packing; fills up the last block. */
-static void pack(const vector_kernels *kernels, vector_rows *rows, uint32_t width, void *out) {
-  uint32_t blocks = (rows->rows + VECTOR_BLOCK_ROWS - 1) / VECTOR_BLOCK_ROWS;
-  for (uint32_t i = rows->rows; i < blocks * VECTOR_BLOCK_ROWS; i++) {
+/* Packs so many wide or narrow values of packing; fills up the last block. */
+static void pack(const vector_kernels *kernels, vector_rows *rows, uint32_t count, uint32_t width,
+                 void *out) {
+  uint32_t blocks = (count + VECTOR_BLOCK_ROWS - 1) / VECTOR_BLOCK_ROWS;
+  for (uint32_t i = count; i < blocks * VECTOR_BLOCK_ROWS; i++) {
     if (width <= 32) {
       rows->packing.narrow[i] = 0;
     } else {
@@ -136,7 +187,25 @@ static void encode_packed(const vector_kernels *kernels, vector_rows *rows,
       rows->packing.wide[i] = (uint64_t)rows->number[i] - choice->reference;
     }
   }
-  pack(kernels, rows, choice->width, out);
+  pack(kernels, rows, rows->rows, choice->width, out);
+}
+
+static void encode_frequency(const vector_kernels *kernels, vector_rows *rows,
+                             const vector_choice *choice, unsigned char *out) {
+  uint64_t bitmap = vector_bitmap_bytes(rows->rows);
+  memset(out, 0, bitmap);
+  for (uint32_t i = 0, others = 0; i < rows->rows; i++) {
+    if ((uint64_t)rows->number[i] != choice->common) {
+      out[i / 8] |= (unsigned char)(1U << i % 8);
+      uint64_t value = (uint64_t)rows->number[i] - choice->reference;
+      if (choice->width <= 32) {
+        rows->packing.narrow[others++] = (uint32_t)value;
+      } else {
+        rows->packing.wide[others++] = value;
+      }
+    }
+  }
+  pack(kernels, rows, choice->count, choice->width, out + bitmap);
 }
 
 static void encode_runs(const vector_rows *rows, uint32_t runs, unsigned char *out) {
@@ -166,7 +235,7 @@ static void encode_bytes(const vector_kernels *kernels, const vector_built *zone
     rows->packing.narrow[i] = end;
   }
   if (choice->width > 0) {
-    pack(kernels, rows, choice->width, out);
+    pack(kernels, rows, rows->rows, choice->width, out);
   }
 }
 
@@ -184,6 +253,8 @@ int vector_encode(const vector_kernels *kernels, vector_built *zone, vector_rows
     encode_bytes(kernels, zone, rows, choice, out);
   } else if (choice->encoding == OAP_PACKED) {
     encode_packed(kernels, rows, choice, out);
+  } else if (choice->encoding == OAP_FREQUENCY) {
+    encode_frequency(kernels, rows, choice, out);
   } else if (choice->encoding == OAP_RUNS) {
     encode_runs(rows, choice->count, out);
   } else {
@@ -223,7 +294,7 @@ int vector_encode_codes(const vector_kernels *kernels, vector_built *zone, vecto
     for (uint32_t i = 0; i < rows->rows; i++) {
       rows->packing.narrow[i] = rows->code[i] - (uint32_t)choice->reference;
     }
-    pack(kernels, rows, choice->width, out);
+    pack(kernels, rows, rows->rows, choice->width, out);
     return 0;
   }
   uint64_t ends = vector_round(2 * (uint64_t)choice->count);

@@ -37,6 +37,7 @@ typedef struct vector_choice {
   uint8_t width;
   uint32_t count;     /* as in vector_zone */
   uint64_t reference; /* as in vector_zone */
+  uint64_t common;    /* as in vector_zone */
   uint64_t bytes;
 } vector_choice;
 

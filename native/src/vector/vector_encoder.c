@@ -1,6 +1,7 @@
 /* Takes zones of values in: null rows get the value of a row near them, minimum and maximum are
  * found; vector_choose_dictionary.c does the rest. */
 #include "vector_encoder.h"
+#include "vector_nulls.h"
 #include "vector_order.h"
 
 #include <errno.h>
@@ -49,12 +50,7 @@ static uint16_t take_nulls(oap_vector_encoder *e, const uint8_t *nulls, uint32_t
   return (uint16_t)e->kernels->flags(nulls, rows, e->rows.is_null);
 }
 
-/* Eight flags of 0 or 1 as bits, the first one the lowest. */
-static uint8_t bits_of_flags(const uint8_t *flags) {
-  return (uint8_t)(vector_eight_flags(flags) * UINT64_C(0x0102040810204080) >> 56);
-}
-
-/* A new zone with its row and null counts and its bitmap; ENOMEM. */
+/* A new zone with its row and null counts and its nulls; ENOMEM. */
 static int begin_zone(oap_vector_encoder *e, const uint8_t *nulls, uint32_t rows) {
   if (e->zone_count == e->zone_room) {
     uint32_t room = e->zone_room == 0 ? 16 : e->zone_room * 2;
@@ -68,15 +64,13 @@ static int begin_zone(oap_vector_encoder *e, const uint8_t *nulls, uint32_t rows
   vector_built *zone = &e->zones[e->zone_count];
   *zone = (vector_built){.head.rows = (uint16_t)rows};
   zone->head.nulls = take_nulls(e, nulls, rows);
-  uint64_t bitmap = vector_bitmap_bytes(rows, zone->head.nulls);
-  if (bitmap > 0) {
-    zone->payload = calloc(1, bitmap);
+  uint64_t bytes = vector_nulls_bytes(rows, zone->head.nulls);
+  if (bytes > 0) {
+    zone->payload = malloc(bytes);
     if (zone->payload == NULL) {
       return -ENOMEM;
     }
-    for (uint32_t i = 0; i < rows; i += 8) {
-      zone->payload[i / 8] = bits_of_flags(e->rows.is_null + i);
-    }
+    vector_nulls_put(e->rows.is_null, rows, zone->head.nulls, zone->payload);
   }
   e->rows.rows = rows;
   e->row_count += rows;

@@ -5,12 +5,13 @@
  *   vector_format vector_order          the layout; Spark's order of floating-point values
  *   vector_kernels vector_dispatch      loops over values, for several processors
  *   vector_dictionary vector_source vector_keys    values of a chunk, of its source; sets of keys
+ *   vector_nulls                        which rows of a zone are null
  *   vector_encode                       the bytes of one zone
  *   vector_encoder.h                    a chunk that is encoded
  *   vector_choose_dictionary vector_write   whether it has a dictionary; its bytes
  *   vector_encoder.c                    rows become zones
  *   vector_reader vector_decoded        a chunk, or rows that were decoded elsewhere, opened
- *   vector_unpack vector_decide         values of zones; what minimum and maximum decide
+ *   vector_unpack vector_frequency vector_decide   values of zones; what minimum and maximum decide
  *   vector_select                       filters row by row
  */
 #ifndef OAP_VECTOR_FORMAT_H
@@ -25,7 +26,7 @@
 #endif
 
 #define VECTOR_MAGIC UINT32_C(0x5650414f) /* the bytes OAPV */
-#define VECTOR_VERSION 1
+#define VECTOR_VERSION 2
 #define VECTOR_ALIGNMENT 64
 #define VECTOR_MOST_PIECES OAP_VECTOR_MOST_PIECES
 #define VECTOR_BLOCK_ROWS 512                      /* are packed together */
@@ -59,7 +60,8 @@ typedef struct vector_zone {
   uint64_t reference;
   int64_t minimum;
   int64_t maximum;
-  uint64_t zeros[2];
+  uint64_t common;
+  uint64_t zero8;
 } vector_zone;
 
 _Static_assert(sizeof(vector_header) == 64, "as specified");
@@ -88,8 +90,21 @@ static inline uint64_t vector_packed_bytes(uint32_t rows, uint32_t width) {
          width;
 }
 
-static inline uint64_t vector_bitmap_bytes(uint32_t rows, uint32_t nulls) {
-  return nulls == 0 || nulls == rows ? 0 : vector_round((rows + 7) / 8);
+/* A bit for each row. */
+static inline uint64_t vector_bitmap_bytes(uint32_t rows) { return vector_round((rows + 7) / 8); }
+
+/* Few nulls are listed, as row numbers of 16 bits. */
+static inline bool vector_nulls_are_listed(uint32_t rows, uint32_t nulls) {
+  return vector_round(2 * (uint64_t)nulls) < vector_bitmap_bytes(rows);
+}
+
+/* What says which rows are null: nothing where none or all are. */
+static inline uint64_t vector_nulls_bytes(uint32_t rows, uint32_t nulls) {
+  if (nulls == 0 || nulls == rows) {
+    return 0;
+  }
+  return vector_nulls_are_listed(rows, nulls) ? vector_round(2 * (uint64_t)nulls)
+                                              : vector_bitmap_bytes(rows);
 }
 
 static inline unsigned vector_bits(uint64_t number) {

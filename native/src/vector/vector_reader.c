@@ -72,6 +72,12 @@ static uint64_t data_bytes(const vector_zone *head, enum oap_kind kind, uint32_t
       break;
     }
     return vector_round(2 * (uint64_t)head->count) + head->count * (is_bytes ? 2 : size);
+  case OAP_FREQUENCY:
+    if (is_bytes || head->width < 1 || head->width > size * 8 || head->count < 1 ||
+        head->count >= head->rows) {
+      break;
+    }
+    return vector_bitmap_bytes(head->rows) + vector_packed_bytes(head->count, head->width);
   case OAP_DICTIONARY:
     if (entries == 0 || head->width < 1 || head->width > 16 || head->reference >= entries ||
         head->count != 0) {
@@ -95,13 +101,14 @@ static bool is_right_zone(const oap_vector *v, uint32_t i, uint64_t first, uint6
   const vector_zone *head = &v->zone[i];
   bool is_last = i + 1 == v->zones;
   if (head->rows < 1 || head->rows > OAP_ZONE_ROWS || (!is_last && head->rows != OAP_ZONE_ROWS) ||
-      head->nulls > head->rows || head->zero != 0 || head->zeros[0] != 0 || head->zeros[1] != 0 ||
+      head->nulls > head->rows || head->zero != 0 || head->zero8 != 0 ||
+      (head->encoding != OAP_FREQUENCY && head->common != 0) ||
       head->count > VECTOR_MOST_ZONE_BYTES ||
       (head->nulls == head->rows && head->encoding != OAP_CONSTANT)) {
     return false;
   }
   uint64_t bytes = data_bytes(head, v->kind, v->entries);
-  if (bytes == UINT64_MAX || head->bytes != vector_bitmap_bytes(head->rows, head->nulls) + bytes) {
+  if (bytes == UINT64_MAX || head->bytes != vector_nulls_bytes(head->rows, head->nulls) + bytes) {
     return false;
   }
   return head->bytes == 0 || (head->offset % VECTOR_ALIGNMENT == 0 && head->offset >= first &&
@@ -237,9 +244,9 @@ int vector_look(oap_vector *v, bool is_right_kind, uint32_t zone, const uint16_t
   if (result != 0) {
     return result;
   }
-  uint64_t bitmap = vector_bitmap_bytes(head->rows, head->nulls);
-  out->bitmap = bitmap == 0 ? NULL : payload;
-  out->data = payload + bitmap;
+  uint64_t nulls = vector_nulls_bytes(head->rows, head->nulls);
+  out->nulls = nulls == 0 ? NULL : payload;
+  out->data = payload + nulls;
   return 0;
 }
 

@@ -40,8 +40,8 @@ struct oap_vector {
 /* Where a zone lies. */
 typedef struct vector_view {
   const vector_zone *head;
-  const uint8_t *bitmap;     /* NULL: no row is null, or all are */
-  const unsigned char *data; /* that of the encoding, at a multiple of 64; NULL: none */
+  const unsigned char *nulls; /* NULL: no row is null, or all are */
+  const unsigned char *data;  /* that of the encoding, at a multiple of 64; NULL: none */
 } vector_view;
 
 /* Finds a zone, and sets *count to its number of rows where rows is NULL. EINVAL: no such zone, a
@@ -59,6 +59,10 @@ void vector_unpack_packed(const oap_vector *vector, const vector_view *view,
 /* values[i] = from[rows[i]], of 1 << shift bytes. */
 void vector_pick(unsigned shift, const void *from, const uint16_t *rows, uint32_t count,
                  void *values);
+
+/* Values of a zone of OAP_FREQUENCY. EBADMSG. */
+int vector_unpack_frequency(const oap_vector *vector, const vector_view *view, const uint16_t *rows,
+                            uint32_t count, void *values);
 
 /* The number of the run that each row is in, to runs. EBADMSG. */
 int vector_runs_of(const vector_view *view, const uint16_t *rows, uint32_t count, uint32_t *runs);

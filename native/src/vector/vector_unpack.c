@@ -1,5 +1,6 @@
 /* Values out of zones: whole zones with the kernels; a few rows one by one, out of the same packed
  * words. */
+#include "vector_nulls.h"
 #include "vector_reader.h"
 
 #include <errno.h>
@@ -132,6 +133,8 @@ int vector_unpack_values(oap_vector *v, const vector_view *view, const uint16_t 
       v->kernels->gather[shift](vector_run_values(view), v->codes, count, values);
     }
     return result;
+  case OAP_FREQUENCY:
+    return vector_unpack_frequency(v, view, rows, count, values);
   case OAP_DICTIONARY:
     result = vector_unpack_codes(v, view, rows, count, v->codes);
     if (result == 0) {
@@ -150,27 +153,29 @@ int vector_unpack_values(oap_vector *v, const vector_view *view, const uint16_t 
 
 uint32_t vector_unpack_nulls(const oap_vector *v, const vector_view *view, const uint16_t *rows,
                              uint32_t count, uint8_t *nulls) {
-  if (view->bitmap == NULL) {
-    bool is_null = view->head->nulls > 0;
+  const vector_zone *head = view->head;
+  if (view->nulls == NULL) {
+    bool is_null = head->nulls > 0;
     memset(nulls, is_null, count);
     return is_null ? count : 0;
   }
   if (rows == NULL) {
-    v->kernels->expand(view->bitmap, count, nulls);
-    return view->head->nulls;
+    vector_nulls_get(v->kernels, view->nulls, head->rows, head->nulls, nulls);
+    return head->nulls;
+  }
+  if (vector_nulls_are_listed(head->rows, head->nulls)) {
+    vector_nulls_find(view->nulls, head->nulls, rows, count, nulls);
+  } else if (count > head->rows / FEW) {
+    uint8_t whole[OAP_ZONE_ROWS];
+    v->kernels->expand(view->nulls, head->rows, whole);
+    vector_pick(0, whole, rows, count, nulls);
+  } else {
+    for (uint32_t i = 0; i < count; i++) {
+      nulls[i] = view->nulls[rows[i] / 8] >> rows[i] % 8 & 1;
+    }
   }
   uint32_t found = 0;
-  if (count > view->head->rows / FEW) {
-    uint8_t whole[OAP_ZONE_ROWS];
-    v->kernels->expand(view->bitmap, view->head->rows, whole);
-    for (uint32_t i = 0; i < count; i++) {
-      nulls[i] = whole[rows[i]];
-      found += nulls[i];
-    }
-    return found;
-  }
   for (uint32_t i = 0; i < count; i++) {
-    nulls[i] = view->bitmap[rows[i] / 8] >> rows[i] % 8 & 1;
     found += nulls[i];
   }
   return found;

@@ -120,9 +120,9 @@ uint64_t oap_vector_encoder_memory(const oap_vector_encoder *e) {
                    vector_dictionary_memory(&e->dictionary) + e->source.memory;
   for (uint32_t i = 0; i < e->zone_count; i++) {
     const vector_built *zone = &e->zones[i];
-    uint64_t bitmap = vector_bitmap_bytes(zone->head.rows, zone->head.nulls);
+    uint64_t nulls = vector_nulls_bytes(zone->head.rows, zone->head.nulls);
     bytes +=
-        zone->codes != NULL ? bitmap + zone->head.rows * sizeof(*zone->codes) : zone->head.bytes;
+        zone->codes != NULL ? nulls + zone->head.rows * sizeof(*zone->codes) : zone->head.bytes;
   }
   return bytes;
 }

@@ -11,7 +11,9 @@ public enum VectorEncoding {
   /** Codes of the chunk's dictionary, bit-packed. */
   DICTIONARY,
   /** As in memory. */
-  PLAIN;
+  PLAIN,
+  /** Most values are the same; the others are bit-packed behind a bitmap of them. */
+  FREQUENCY;
 
   private static final VectorEncoding[] ALL = values();
 
