@@ -52,8 +52,7 @@ enum oap_encoding {
   OAP_RUNS = 2,       /* run-length; runs of BYTES are of dictionary codes */
   OAP_DICTIONARY = 3, /* codes of the chunk's dictionary, bit-packed */
   OAP_PLAIN = 4,
-  OAP_FREQUENCY =
-      5 /* most values are the same; the others are bit-packed behind a bitmap of them */
+  OAP_FREQUENCY = 5 /* most values are the same; a bitmap tells the others, bit-packed */
 };
 
 typedef struct oap_vector_encoder oap_vector_encoder;

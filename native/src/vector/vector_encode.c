@@ -15,8 +15,9 @@ static void take_if_smaller(vector_choice *best, vector_choice other) {
   }
 }
 
-/* Finds the value that more than half of the rows have by the vote of Boyer and Moore, of a sample
- * of the rows: most zones have none, and to ask all rows would cost as much as to encode them. */
+/* Finds a value that most rows may have, by the vote of Boyer and Moore, in a sample of the rows:
+ * most zones have none, and to ask all rows would cost as much as to encode them. A sample errs, so
+ * a third of it is enough here; who counts all rows decides. */
 static bool find_common(const vector_rows *rows, int64_t *common) {
   uint32_t step = rows->rows / SAMPLE_ROWS + 1, votes = 0, asked = 0, found = 0;
   for (uint32_t i = 0; i < rows->rows; i += step) {

@@ -6,8 +6,8 @@
 #include "vector_format.h"
 #include "vector_kernels.h"
 
-/* A zone as it is built. payload is the null bitmap, if there is one, and then what belongs to the
- * encoding. While it is open whether the dictionary is kept, codes stands for the latter. */
+/* A zone as it is built. payload is which rows are null, if that is needed, and then what belongs
+ * to the encoding. While it is open whether the dictionary is kept, codes stands for the latter. */
 typedef struct vector_built {
   vector_zone head;
   unsigned char *payload;

@@ -1,5 +1,4 @@
-/* A chunk opened for reading; shared by vector_reader.c, vector_decoded.c, vector_unpack.c and
- * vector_select.c. */
+/* A chunk opened for reading; shared by the files that read. */
 #ifndef OAP_VECTOR_READER_H
 #define OAP_VECTOR_READER_H
 

@@ -1,5 +1,6 @@
 package io.oap.spark.buildside
 
+import java.lang.ref.WeakReference
 import java.util.concurrent.{
   CompletableFuture,
   ConcurrentHashMap,
@@ -155,13 +156,19 @@ private[spark] object BuildSides {
   private val all = new PerSparkContext(begin)
 
   private def begin(context: SparkContext): BuildSides = {
+    // Sides are kept for as long as their context is reachable.
+    val weak = new WeakReference(context)
     val sides = new BuildSides(
       OapConfig.BUILDSIDES_MAX_SIZE.get(SparkInternals.confOf(context).getOption(_).orNull),
-      rows => context.getPersistentRDDs.contains(rows.rdd))
-    context.addSparkListener(new SparkListener {
-      override def onUnpersistRDD(gone: SparkListenerUnpersistRDD): Unit =
-        sides.forget(CachedRows(gone.rddId))
-    })
+      rows => Option(weak.get).exists(_.getPersistentRDDs.contains(rows.rdd))
+    )
+    // A context that has stopped takes no listeners.
+    if (!context.isStopped) {
+      context.addSparkListener(new SparkListener {
+        override def onUnpersistRDD(gone: SparkListenerUnpersistRDD): Unit =
+          sides.forget(CachedRows(gone.rddId))
+      })
+    }
     sides
   }
 

@@ -45,8 +45,8 @@ private[buildside] final class FilesNow private (sources: Seq[FilesNow.Source]) 
   def areSettled: Boolean = sources.forall(_.scans.forall(_.fold(_ => true, _.isEmpty)))
 
   /**
-   * Returns what each scan reads, as `IcebergRows`, `CachedRows` or `FileNow`: files of broadcasts below as these
-   * have read them, all others as they are now. None where the store is silent for long.
+   * Returns what each scan reads, as `IcebergRows`, `CachedRows` or `FileNow`: files of broadcasts
+   * below as these have read them, all others as they are now. None where the store is silent for long.
    *
    * @throws java.util.concurrent.ExecutionException when a file cannot be asked for
    */

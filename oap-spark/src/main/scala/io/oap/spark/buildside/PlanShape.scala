@@ -42,7 +42,8 @@ import io.oap.spark.scan.CachedParquetScan
 
 /**
  * What a plan does with the rows of files, apart from which files. Plans of equal shape over equal
- * files give equal rows. Files stand for cached DataFrames, too. Unlike a plan it holds on to no session.
+ * files give equal rows. A cached DataFrame counts as a file. Unlike a plan it holds on to no
+ * session.
  *
  * @param does the kind of step, and all that decides about its rows
  */

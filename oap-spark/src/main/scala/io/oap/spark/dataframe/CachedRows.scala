@@ -4,20 +4,28 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 
 /**
- * The rows of a DataFrame that is cached in the pool. They stay what they are until it is uncached.
+ * The rows of a DataFrame that is cached in the pool: what was cached, until that is uncached. Rows that
+ * Spark loses and computes again count as the same.
  *
- * @param rdd id of the RDD that is persisted; a DataFrame that is cached once more has another one
+ * @param rdd id of the RDD that is persisted; a DataFrame that is cached again has a new one
  */
 private[spark] final case class CachedRows(rdd: Int)
 
 private[spark] object CachedRows {
 
-  /** Returns the rows that a scan reads; none where it reads others, or where not all are cached yet. */
+  /**
+   * Returns the rows that a scan reads. None where it reads others, where Spark has not cached all
+   * partitions yet, or where its storage level lets Spark drop them without a copy on disk, so that
+   * they would be computed again as a matter of course.
+   */
   def of(scan: SparkPlan): Option[CachedRows] = scan match {
     case KeyedFrameScan(frame, _) => of(frame)
-    case frame: InMemoryTableScanExec if frame.relation.cacheBuilder.isCachedColumnBuffersLoaded =>
-      val cached = frame.baseCacheRDD()
-      Option.when(FilledBatches.areIn(cached))(CachedRows(cached.id))
+    case frame: InMemoryTableScanExec =>
+      val builder = frame.relation.cacheBuilder
+      if (builder.storageLevel.useDisk && builder.isCachedColumnBuffersLoaded) {
+        val cached = frame.baseCacheRDD()
+        Option.when(FilledBatches.areIn(cached))(CachedRows(cached.id))
+      } else None
     case _ => None
   }
 }

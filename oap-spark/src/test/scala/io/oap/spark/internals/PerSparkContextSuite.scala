@@ -7,6 +7,7 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
+import io.oap.spark.buildside.BuildSides
 import io.oap.spark.cluster.Cluster
 import io.oap.spark.status.CacheStatus
 import io.oap.spark.table.{PinnedTables, QuotaRegistry}
@@ -25,6 +26,7 @@ class PerSparkContextSuite extends AnyFunSuite with Eventually {
     CacheStatus.of(context)
     PinnedTables.of(context)
     QuotaRegistry.of(context)
+    BuildSides.of(context)
     context.stop()
     new WeakReference(context)
   }
