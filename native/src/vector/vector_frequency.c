@@ -34,13 +34,11 @@ static int read_others(const oap_vector *v, const vector_view *view, others *out
   return 0;
 }
 
+/* Puts the others between common values that are there already. */
 #define SPREAD(bits)                                                                               \
-  static void spread##bits(const others *from, uint64_t common, uint32_t rows, void *values) {     \
+  static void spread##bits(const others *from, uint32_t rows, void *values) {                      \
     const uint##bits##_t *next = (const uint##bits##_t *)(const void *)from->value;                \
     uint##bits##_t *out = values;                                                                  \
-    for (uint32_t i = 0; i < rows; i++) {                                                          \
-      out[i] = (uint##bits##_t)common;                                                             \
-    }                                                                                              \
     for (uint32_t i = 0; i < rows; i += 64) {                                                      \
       for (uint64_t word = from->word[i / 64]; word != 0; word &= word - 1) {                      \
         out[i + (uint32_t)__builtin_ctzll(word)] = *next++;                                        \
@@ -72,8 +70,8 @@ PICK(64)
 
 int vector_unpack_frequency(const oap_vector *v, const vector_view *view, const uint16_t *rows,
                             uint32_t count, void *values) {
-  static void (*const spread[])(const others *, uint64_t, uint32_t, void *) = {spread8, spread16,
-                                                                               spread32, spread64};
+  static void (*const spread[])(const others *, uint32_t, void *) = {spread8, spread16, spread32,
+                                                                     spread64};
   static void (*const pick[])(const others *, uint64_t, const uint16_t *, uint32_t,
                               void *) = {pick8, pick16, pick32, pick64};
   others found;
@@ -83,7 +81,8 @@ int vector_unpack_frequency(const oap_vector *v, const vector_view *view, const 
   }
   unsigned shift = vector_shift(v->kind);
   if (rows == NULL) {
-    spread[shift](&found, view->head->common, count, values);
+    vector_fill(shift, view->head->common, count, values);
+    spread[shift](&found, count, values);
   } else {
     pick[shift](&found, view->head->common, rows, count, values);
   }

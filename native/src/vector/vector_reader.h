@@ -59,6 +59,9 @@ void vector_unpack_packed(const oap_vector *vector, const vector_view *view,
 void vector_pick(unsigned shift, const void *from, const uint16_t *rows, uint32_t count,
                  void *values);
 
+/* values[i] = value, of 1 << shift bytes. */
+void vector_fill(unsigned shift, uint64_t value, uint32_t count, void *values);
+
 /* Values of a zone of OAP_FREQUENCY. EBADMSG. */
 int vector_unpack_frequency(const oap_vector *vector, const vector_view *view, const uint16_t *rows,
                             uint32_t count, void *values);

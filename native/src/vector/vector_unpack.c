@@ -54,6 +54,11 @@ void vector_pick(unsigned shift, const void *from, const uint16_t *rows, uint32_
   pick[shift](from, rows, count, values);
 }
 
+void vector_fill(unsigned shift, uint64_t value, uint32_t count, void *values) {
+  static void (*const fill[])(uint64_t, uint32_t, void *) = {fill8, fill16, fill32, fill64};
+  fill[shift](value, count, values);
+}
+
 void vector_unpack_packed(const oap_vector *v, const vector_view *view, const unsigned char *packed,
                           uint64_t reference, unsigned shift, const uint16_t *rows, uint32_t count,
                           void *values) {
@@ -116,13 +121,12 @@ int vector_unpack_codes(oap_vector *v, const vector_view *view, const uint16_t *
 
 int vector_unpack_values(oap_vector *v, const vector_view *view, const uint16_t *rows,
                          uint32_t count, void *values) {
-  static void (*const fill[])(uint64_t, uint32_t, void *) = {fill8, fill16, fill32, fill64};
   unsigned shift = vector_shift(v->kind);
   const vector_zone *head = view->head;
   int result = 0;
   switch (head->encoding) {
   case OAP_CONSTANT:
-    fill[shift](head->reference, count, values);
+    vector_fill(shift, head->reference, count, values);
     return 0;
   case OAP_PACKED:
     vector_unpack_packed(v, view, view->data, head->reference, shift, rows, count, values);

@@ -22,10 +22,10 @@ private[spark] object CachedRows {
     case KeyedFrameScan(frame, _) => of(frame)
     case frame: InMemoryTableScanExec =>
       val builder = frame.relation.cacheBuilder
-      if (builder.storageLevel.useDisk && builder.isCachedColumnBuffersLoaded) {
-        val cached = frame.baseCacheRDD()
-        Option.when(FilledBatches.areIn(cached))(CachedRows(cached.id))
-      } else None
+      Option
+        .when(builder.storageLevel.useDisk && builder.isCachedColumnBuffersLoaded)(
+          builder.cachedColumnBuffers)
+        .collect { case cached if FilledBatches.areIn(cached) => CachedRows(cached.id) }
     case _ => None
   }
 }

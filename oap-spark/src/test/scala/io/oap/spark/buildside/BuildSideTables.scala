@@ -54,8 +54,13 @@ private[buildside] trait BuildSideTables { this: CacheSuite =>
   /** Asserts equal rows alone, with a side that is built, and with those that are kept of it. */
   protected def assertKept(query: => DataFrame): Unit = {
     val expected = alone(rows(query))
-    assert(expected.nonEmpty)
     CacheControl.clear(spark)
+    assertKept(query, expected)
+  }
+
+  /** Asserts these rows with a side that is built, as none is kept yet, and with those that are kept of it. */
+  protected def assertKept(query: => DataFrame, expected: Seq[String]): Unit = {
+    assert(expected.nonEmpty)
     val (_, built) = asked(assertRows(rows(query), expected, "cold run"))
     assert(built > 0 && sides.sides > 0, "no side was kept")
     val (hits, misses) = asked(assertRows(rows(query), expected, "second run"))

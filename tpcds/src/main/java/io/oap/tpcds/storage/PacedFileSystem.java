@@ -123,6 +123,10 @@ public final class PacedFileSystem extends FilterFileSystem {
     @Override
     public FSDataInputStream open(Path path, int bufferSize) throws IOException {
       pace.request(1);
+      return opened(path);
+    }
+
+    private FSDataInputStream opened(Path path) throws IOException {
       return new FSDataInputStream(new PacedInputStream(pathToFile(path), pace, counted));
     }
 
@@ -140,7 +144,7 @@ public final class PacedFileSystem extends FilterFileSystem {
       if (!new TaggedStatus(super.getFileStatus(path)).getEtag().equals(known.getEtag())) {
         throw new IOException(path + " has been overwritten since its status was asked for");
       }
-      return new FSDataInputStream(new PacedInputStream(pathToFile(path), pace, counted));
+      return opened(path);
     }
 
     @Override
