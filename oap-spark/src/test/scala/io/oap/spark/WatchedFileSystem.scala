@@ -23,6 +23,11 @@ class WatchedFileSystem extends FilesWithoutChmod.Raw {
     new FSDataInputStream(new WatchedStream(super.open(path, bufferSize), path))
   }
 
+  override def getFileStatus(path: Path): FileStatus = {
+    WatchedFileSystem.statusesByPath.merge(path.toString, 1L, java.lang.Long.sum(_, _))
+    super.getFileStatus(path)
+  }
+
   override def listStatus(path: Path): Array[FileStatus] = {
     WatchedFileSystem.run(WatchedFileSystem.beforeList, path)
     // Without the owner, whom Hadoop would look up under the scheme "file" only.
@@ -47,10 +52,18 @@ object WatchedFileSystem {
   val opens = new AtomicLong
   val bytes = new AtomicLong
   private val bytesByPath = new ConcurrentHashMap[String, java.lang.Long]
+  private val statusesByPath = new ConcurrentHashMap[String, java.lang.Long]
 
   /** Bytes that were read of the files for whose path this is true. */
-  def bytesOf(isMeant: String => Boolean): Long =
-    bytesByPath.asScala.collect { case (path, count) if isMeant(path) => count.longValue }.sum
+  def bytesOf(isMeant: String => Boolean): Long = sum(bytesByPath, isMeant)
+
+  /** How many times the status of such files was asked for. */
+  def statusesOf(isMeant: String => Boolean): Long = sum(statusesByPath, isMeant)
+
+  private def sum(
+      counts: ConcurrentHashMap[String, java.lang.Long],
+      isMeant: String => Boolean): Long =
+    counts.asScala.collect { case (path, count) if isMeant(path) => count.longValue }.sum
 
   /** Called with the path before each opening, on the thread that opens. */
   @volatile var beforeOpen: Path => Unit = _ => ()

@@ -44,8 +44,13 @@ public final class HadoopFileSource implements FileSource {
    * @throws FileNotFoundException when there is no such file
    */
   public HadoopFileSource(Path path, FileSystem fs) throws IOException {
+    this(fs.getFileStatus(path), fs);
+  }
+
+  /** Takes the file in the version of a status that the file system has told. */
+  public HadoopFileSource(FileStatus status, FileSystem fs) {
     this.fs = fs;
-    status = fs.getFileStatus(path);
+    this.status = status;
     identity = identityOf(status);
   }
 

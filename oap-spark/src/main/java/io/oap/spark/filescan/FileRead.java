@@ -23,13 +23,27 @@ final class FileRead {
   private static final ThreadLocal<FileRead> CURRENT = new ThreadLocal<>();
 
   private final Path path;
+  private final Version version;
   private final LayoutReader layouts;
   private final ColumnCache cache;
   private final ReadContext context;
   private HadoopFileSource source;
 
+  /** Tells which version of the file is read. */
+  @FunctionalInterface
+  interface Version {
+    FileStatus of(FileSystem fs) throws IOException;
+  }
+
+  /** The file in the version that its file system tells now. */
   FileRead(Path path, LayoutReader layouts, ColumnCache cache, ReadContext context) {
+    this(path, fs -> fs.getFileStatus(path), layouts, cache, context);
+  }
+
+  FileRead(
+      Path path, Version version, LayoutReader layouts, ColumnCache cache, ReadContext context) {
     this.path = path;
+    this.version = version;
     this.layouts = layouts;
     this.cache = cache;
     this.context = context;
@@ -60,7 +74,7 @@ final class FileRead {
     return path.equals(other) || source != null && source.status().getPath().equals(other);
   }
 
-  /** What the file system says of the file; it is asked once. */
+  /** The status of the version that is read; it is asked for once. */
   FileStatus status(FileSystem fs) throws IOException {
     return source(fs).status();
   }
@@ -80,9 +94,14 @@ final class FileRead {
     return source(path.getFileSystem(CachingFileSystem.plainOf(caching)));
   }
 
-  private synchronized HadoopFileSource source(FileSystem fs) throws IOException {
+  /**
+   * The version of the file that is read here.
+   *
+   * @param fs the file system that is meant
+   */
+  synchronized HadoopFileSource source(FileSystem fs) throws IOException {
     if (source == null) {
-      source = new HadoopFileSource(path, fs);
+      source = new HadoopFileSource(version.of(fs), fs);
     }
     return source;
   }

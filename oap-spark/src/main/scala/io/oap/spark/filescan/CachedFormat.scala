@@ -47,6 +47,9 @@ private[spark] trait CachedFormat extends FileFormat with DataSourceRegister wit
 
   override def figures: Figures = orders.figures.value
 
+  /** Whether no file of the table is ever written again. */
+  def isWrittenOnce: Boolean = orders.isWrittenOnce
+
   override def buildReaderWithPartitionValues(
       session: SparkSession,
       dataSchema: StructType,
@@ -185,7 +188,7 @@ private[spark] object CachedFormat {
       policy: ScanCachePolicy,
       figures: ReaderFigures,
       above: AskedAbove): FileFormat = {
-    def orders(kind: FileKind) = ReadOrders(kind, policy, figures)
+    def orders(kind: FileKind) = ReadOrders(kind, DeltaFormat.is(meant), policy, figures)
     meant match {
       case orc: OrcFileFormat =>
         new CachedOrcFormat(orc, table, schemes, orders(FileKind.Orc), above)

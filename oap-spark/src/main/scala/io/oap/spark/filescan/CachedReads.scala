@@ -33,10 +33,12 @@ private[filescan] object FileKind {
 /**
  * What a scan asks of its tasks besides reading files.
  *
+ * @param isWrittenOnce whether no file of the table is ever written again
  * @param figures get what the tasks count
  */
 private[filescan] final case class ReadOrders(
     kind: FileKind,
+    isWrittenOnce: Boolean,
     policy: ScanCachePolicy,
     figures: ReaderFigures) {
 
@@ -85,6 +87,7 @@ private final class TaskReads(
     val ofQuery = CachedParquetReaderFactory.contextAtHome(cache, orders.policy, counters)
     warming.fold(ofQuery)(one => ofQuery.warming(one.chunks))
   }
+  private var versions = List.empty[KeptStatuses.Listed]
   private val splits = own.filter(_ => warming.isEmpty).map(_.splits(cache, context))
 
   cache.limit(orders.policy.limits.asJava)
@@ -97,8 +100,12 @@ private final class TaskReads(
     }
   }
 
+  // It may have failed for what is kept.
+  task.addTaskFailureListener((_, _) => versions.foreach(KeptStatuses.here.forget))
+
   def open(file: PartitionedFile): Iterator[InternalRow] = {
-    val opened = new FileRead(file.toPath, orders.kind.layouts, cache, context)
+    val opened =
+      new FileRead(file.toPath, versionOf(file), orders.kind.layouts, cache, context)
     try
       (own, splits) match {
         case (Some(reads), Some(opener)) => reads.open(opener, file, opened, cache, context)
@@ -109,6 +116,15 @@ private final class TaskReads(
       }
     catch { case _: UnservedFileException => bytes(file, opened) }
   }
+
+  private def versionOf(file: PartitionedFile): FileRead.Version =
+    if (!orders.isWrittenOnce) _.getFileStatus(file.toPath)
+    else {
+      val listed = KeptStatuses.Listed(file.toPath, file.fileSize, file.modificationTime)
+      versions = listed :: versions
+      if (task.attemptNumber() == 0) KeptStatuses.here.of(listed, _)
+      else KeptStatuses.here.askAgain(listed, _)
+    }
 
   private def bytes(file: PartitionedFile, opened: FileRead): Iterator[InternalRow] =
     FileBlame.sparingRows(FileBlame.sparing(opened.whileOpening(() => read(file))))

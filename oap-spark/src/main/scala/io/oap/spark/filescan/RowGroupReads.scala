@@ -56,7 +56,7 @@ private[filescan] final case class RowGroupReads(
       read: FileRead,
       cache: ColumnCache,
       context: ReadContext): PartitionReader[ColumnarBatch] =
-    zeros.among(splits.openBatches(file, fileOf(file)))
+    zeros.among(splits.openBatches(file, fileOf(file, read)))
 
   override def warm(
       file: PartitionedFile,
@@ -64,13 +64,16 @@ private[filescan] final case class RowGroupReads(
       cache: ColumnCache,
       context: ReadContext): Unit =
     new ChunkWarming(SplitContent.of(parquet), settings, conditions.runtime, cache, context)
-      .warm(file, fileOf(file))
+      .warm(file, fileOf(file, read))
 
-  private def fileOf(file: PartitionedFile) = new HadoopSplitFile(
-    file,
-    parquet.broadcastedConf.value.value,
-    settings,
-    rows => deleted.fold(DeletedPositions.None)(_.of(file, rows, parquet.broadcastedConf.value)))
+  private def fileOf(file: PartitionedFile, read: FileRead) = {
+    val conf = parquet.broadcastedConf.value
+    new HadoopSplitFile(
+      read.source(file.toPath.getFileSystem(conf.value)),
+      conf.value,
+      settings,
+      rows => deleted.fold(DeletedPositions.None)(_.of(file, rows, conf)))
+  }
 }
 
 private[filescan] object RowGroupReads {

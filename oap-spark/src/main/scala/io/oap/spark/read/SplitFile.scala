@@ -99,13 +99,15 @@ private[spark] object ColumnNames {
  * @param deletes tells the deleted rows, of so many
  */
 private[spark] final class HadoopSplitFile(
-    file: PartitionedFile,
+    override val source: HadoopFileSource,
     hadoopConf: Configuration,
     settings: ReadSettings,
     deletes: Long => DeletedPositions = _ => DeletedPositions.None)
     extends SplitFile {
 
-  override val source: HadoopFileSource = new HadoopFileSource(file.toPath, hadoopConf)
+  /** Asks the file system for the file's status. */
+  def this(file: PartitionedFile, hadoopConf: Configuration, settings: ReadSettings) =
+    this(new HadoopFileSource(file.toPath, hadoopConf), hadoopConf, settings)
 
   override def footerOptions: ParquetReadOptions =
     HadoopReadOptions.builder(hadoopConf, source.status.getPath).build()

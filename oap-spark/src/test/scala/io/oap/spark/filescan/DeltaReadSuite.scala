@@ -1,11 +1,14 @@
 package io.oap.spark.filescan
 
 import java.io.IOException
+import java.nio.file.{Files, StandardCopyOption}
+
+import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 
-import io.oap.spark.WatchedFileSystem
+import io.oap.spark.{CacheControl, WatchedFileSystem}
 
 /** Tables of Delta, as they are written and left. */
 class DeltaReadSuite extends DeltaScanSuite {
@@ -141,6 +144,42 @@ class DeltaReadSuite extends DeltaScanSuite {
           assert(!alone(plan(query)).contains("column cache"))
         }
       }
+  }
+
+  private def statusesOfData[T](body: => T): Long = {
+    val before = WatchedFileSystem.statusesOf(FileScanSuite.isData)
+    body
+    WatchedFileSystem.statusesOf(FileScanSuite.isData) - before
+  }
+
+  test("files are not asked for their versions in each query") {
+    val t = table("asked")
+    def query = sql(s"SELECT k, s FROM $t WHERE id > 7")
+    assert(statusesOfData(rows(query)) > 0)
+    assert(statusesOfData(rows(query)) === 0)
+    withConf("spark.sql.parquet.enableVectorizedReader" -> "false") {
+      rows(query) // It may have to load chunks in another form.
+      assert(statusesOfData(rows(query)) === 0)
+    }
+    sql(s"INSERT INTO $t VALUES (-1, 0, 'x', NULL), (10000, 0, 'x', NULL)")
+    assert(statusesOfData(assertRows(rows(query), alone(rows(query)), "one more file")) > 0)
+    assert(statusesOfData(rows(query)) === 0)
+  }
+
+  test("a file that is overwritten in place, though Delta's are not, costs a task at most") {
+    val t = table("overwritten")
+    def query = sql(s"SELECT sum(id), count(s) FROM $t WHERE k < 3")
+    assertServedByFiles(query)
+    val data = Files.list(folder.resolve("overwritten")).iterator.asScala
+      .filter(path => FileScanSuite.isData(path.toString)).toSeq
+    assert(data.size === 2)
+    Files.copy(data.head, data.last, StandardCopyOption.REPLACE_EXISTING)
+    CacheControl.clear(spark)
+    val expected = alone(rows(query))
+    val first = outcome(query)
+    first.foreach(assertRows(_, expected, "at once"))
+    assertServedByFiles(query)
+    assertRows(rows(query), expected, "the next query")
   }
 
   test("who does not want it") {
