@@ -25,6 +25,7 @@ class WatchedFileSystem extends FilesWithoutChmod.Raw {
 
   override def getFileStatus(path: Path): FileStatus = {
     WatchedFileSystem.statusesByPath.merge(path.toString, 1L, java.lang.Long.sum(_, _))
+    WatchedFileSystem.run(WatchedFileSystem.beforeStatus, path)
     super.getFileStatus(path)
   }
 
@@ -71,6 +72,9 @@ object WatchedFileSystem {
   /** Called with the path before each read, on the thread that reads. */
   @volatile var beforeRead: Path => Unit = _ => ()
 
+  /** Called with the path before each question for a status, on the thread that asks. */
+  @volatile var beforeStatus: Path => Unit = _ => ()
+
   /** Called with the path before each listing of a folder, on the thread that lists. */
   @volatile var beforeList: Path => Unit = _ => ()
 
@@ -86,6 +90,13 @@ object WatchedFileSystem {
     beforeOpen = action
     try body
     finally beforeOpen = _ => ()
+  }
+
+  /** Runs the body with something to happen before each question for a status. */
+  def beforeStatuses[T](action: Path => Unit)(body: => T): T = {
+    beforeStatus = action
+    try body
+    finally beforeStatus = _ => ()
   }
 
   /** Runs the body with something to happen before each listing. */

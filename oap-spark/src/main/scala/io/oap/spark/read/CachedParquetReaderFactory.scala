@@ -64,32 +64,36 @@ final class CachedParquetReaderFactory(
     parquet.supportColumnarReads(partition)
 
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
-    reader(partition, parquet.buildReader)((splits, file) =>
+    reader(partition, parquet.buildReader)((batches, file) =>
       new PartitionReaderWithPartitionValues(
-        new RowsOfBatches(splits.openBatches(file)),
+        new RowsOfBatches(batches),
         parquet.readDataSchema,
         parquet.partitionSchema,
         file.partitionValues))
 
   override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] =
-    reader(partition, parquet.buildColumnarReader)((splits, file) => splits.openBatches(file))
+    reader(partition, parquet.buildColumnarReader)((batches, _) => batches)
 
   private def reader[T](partition: InputPartition, uncached: PartitionedFile => PartitionReader[T])(
-      open: (SplitReaders, PartitionedFile) => PartitionReader[T]): PartitionReader[T] = {
+      open: (PartitionReader[ColumnarBatch], PartitionedFile) => PartitionReader[T])
+      : PartitionReader[T] = {
     val files = JoinedPartition.filesOf(partition)
     val counters = new CacheCounters
     val cache: Option[ColumnCache] = if (isVectorized) ExecutorCache.get() else None
     cache.foreach(_.limit(tableRules.limits.asJava))
     if (CachedParquetReaderFactory.isAstray(files)) counters.add(Figure.TASKS_ELSEWHERE, 1)
+    val content = SplitContent.of(parquet)
     val splits = cache.map { cache =>
       val context = CachedParquetReaderFactory.context(cache, files, tableRules, counters)
-      val content = SplitContent.of(parquet)
       new SplitReaders(content, settings, conditions.of(partition), cache, context)
     }
+    val ahead = new FilesAhead(files.files, content.hadoopConf)
+    def fileOf(file: PartitionedFile) =
+      new HadoopSplitFile(ahead.source(file), content.hadoopConf, settings)
     val buildReader: PartitionedFile => PartitionReader[T] = splits match {
       case Some(readers) =>
         file =>
-          try open(readers, file)
+          try open(readers.openBatches(file, fileOf(file)), file)
           catch { case _: UnservedFileException => uncached(file) }
       case None => uncached
     }

@@ -47,11 +47,11 @@ private[spark] final class SplitReaders(
   /** Lets the task that runs again read the file, where damage in the pool made this one fail. */
   private def dropDamaged(): Unit = synchronized(opened.foreach(_.batches.dropDamaged()))
 
-  /** Opens a split of a Parquet file that is read as Spark's tables are. */
-  def openBatches(file: PartitionedFile): PartitionReader[ColumnarBatch] =
-    openBatches(file, new HadoopSplitFile(file, content.hadoopConf, settings))
-
-  /** @param from the Parquet file; looked for unless this is closed */
+  /**
+   * Opens a split of a Parquet file.
+   *
+   * @param from the file; looked for unless this is closed
+   */
   def openBatches(file: PartitionedFile, from: => SplitFile): PartitionReader[ColumnarBatch] =
     openBatches(
       new ParquetSplit(file, from, content, settings, conditions.runtime, cache, context))
