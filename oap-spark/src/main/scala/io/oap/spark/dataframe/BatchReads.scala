@@ -7,7 +7,7 @@ import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.columnar.CachedBatch
-import org.apache.spark.sql.types.DataType
+import org.apache.spark.sql.types.{BinaryType, DataType, StringType}
 import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 
 import io.oap.cache.stats.CacheCounters
@@ -160,7 +160,12 @@ private[dataframe] object BatchReads {
    * stand where the value is to stand.
    */
   def rowsOf(batches: Iterator[CachedBatch], columns: Seq[ReadColumn]): Iterator[InternalRow] = {
-    val unsafe = UnsafeProjection.create(columns.map(_.dataType).toArray)
+    // Binary values lie in a row as strings do. Spark copies a string from where it is, and makes an
+    // array of a binary value before that.
+    val unsafe = UnsafeProjection.create(columns.map(_.dataType match {
+      case BinaryType => StringType
+      case other => other
+    }).toArray[DataType])
     of(batches, columns).flatMap(_.rowIterator().asScala).map(unsafe)
   }
 }
