@@ -186,6 +186,32 @@ static void show_pick(const made *m, uint32_t one_in) {
          median(rates, ROUNDS) / 1e6, 1e9 / median(rates, ROUNDS) * ROWS / ((double)count * ZONES));
 }
 
+/* As the columns of sales are that all rows of one ticket share: runs of 1 to 2 * mean - 1 rows, of
+ * values below a bound. */
+static void bench_runs(const char *name, uint32_t mean, uint32_t below) {
+  int32_t *values = memory((size_t)ROWS * 4);
+  int64_t keys[31];
+  for (size_t i = 0, end = 0; i < (size_t)ROWS; i++) {
+    if (i == end) {
+      end += 1 + random_next(&state) % (2 * mean - 1);
+      values[i] = (int32_t)(random_next(&state) % below);
+    } else {
+      values[i] = values[i - 1];
+    }
+  }
+  for (int i = 0; i < 31; i++) {
+    keys[i] = (int64_t)(random_next(&state) % below);
+  }
+  made m = encode(OAP_I32, values, NULL);
+  show_encode(name, &m);
+  show_select_in("31 keys", &m, keys, 31);
+  show_pick(&m, 1);
+  show_pick(&m, 20);
+  show_pick(&m, 200);
+  drop(&m);
+  free(values);
+}
+
 /* A column of 4-byte integers below a bound, and filters of 31 keys over it. */
 static void bench_ints(uint32_t below, const uint8_t *null_bytes) {
   int32_t *values = memory((size_t)ROWS * 4);
@@ -280,6 +306,9 @@ int main(void) {
   bench_ints(1823, NULL);
   bench_ints(1823, null_bytes);
   bench_ints(102000, NULL);
+  bench_runs("11 bits in runs of 12", 12, 1823);
+  bench_runs("17 bits in runs of 12", 12, 100000);
+  bench_runs("17 bits in runs of 4", 4, 100000);
   bench_longs();
   free(null_bytes);
   return 0;

@@ -49,7 +49,7 @@ enum oap_kind {
 enum oap_encoding {
   OAP_CONSTANT = 0,   /* all values are the same, or there are none */
   OAP_PACKED = 1,     /* frame of reference: differences from the least value, bit-packed */
-  OAP_RUNS = 2,       /* run-length; runs of BYTES are of dictionary codes */
+  OAP_RUNS = 2,       /* run-length, bit-packed if many; runs of BYTES are of dictionary codes */
   OAP_DICTIONARY = 3, /* codes of the chunk's dictionary, bit-packed */
   OAP_PLAIN = 4,
   OAP_FREQUENCY = 5 /* most values are the same; a bitmap tells the others, bit-packed */

@@ -4,7 +4,8 @@
 
 #include <errno.h>
 
-static uint64_t seen[6]; /* zones of each encoding */
+static uint64_t seen[6];             /* zones of each encoding */
+static uint64_t seen_packed_runs[2]; /* of numbers, of codes */
 
 static bool is_same_row(const column *c, uint32_t row, const unsigned char *value, int64_t address,
                         int32_t length) {
@@ -76,6 +77,7 @@ static void round_trip(uint64_t *random, enum oap_kind kind, uint32_t rows) {
     CHECK(zone.rows == (i + 1 < zones ? OAP_ZONE_ROWS : rows - i * OAP_ZONE_ROWS));
     CHECK(zone.bytes <= zone.rows * (uint64_t)(column_size(kind) + 48) + 1024);
     seen[zone.encoding]++;
+    seen_packed_runs[kind == OAP_BYTES] += zone.encoding == OAP_RUNS && zone.width > 0;
     unpack(&c, v, i, NULL, zone.rows);
     uint16_t selection[OAP_ZONE_ROWS];
     uint32_t count = selection_random(random, zone.rows, selection);
@@ -190,5 +192,6 @@ int main(int argc, char **argv) {
   for (int encoding = 0; encoding < 6; encoding++) {
     CHECK(seen[encoding] > 0);
   }
+  CHECK(check_runs(12) < 12 || (seen_packed_runs[0] > 0 && seen_packed_runs[1] > 0));
   return 0;
 }

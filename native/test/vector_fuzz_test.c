@@ -173,9 +173,65 @@ static void fuzz(uint64_t *random, enum oap_kind kind) {
   column_free(&c);
 }
 
+/* Opens a chunk with one byte changed, and reads its first zone of BYTES if that is asked for. */
+static int open_changed(const chunk *whole, uint64_t offset, unsigned char byte, bool is_read) {
+  chunk copy = copy_of(whole, 0);
+  *byte_at(&copy, offset) = byte;
+  oap_vector *v = NULL;
+  int result = chunk_open(&copy, &v);
+  if (result == 0 && is_read) {
+    int64_t addresses[OAP_ZONE_ROWS];
+    int32_t lengths[OAP_ZONE_ROWS];
+    result = oap_vector_unpack_bytes(v, 0, NULL, 0, addresses, lengths, NULL);
+  }
+  oap_vector_close(v);
+  free(copy.piece[0]);
+  return result;
+}
+
+#define RUN_NUMBERS 50
+
+/* Heads of packed runs that no chunk may have. */
+static void refuse_wrong_runs(uint64_t *random) {
+  enum { KIND = 6, WIDTH = 64 + 17, REFERENCE = 64 + 24 };
+  static int64_t numbers[RUN_NUMBERS], addresses[OAP_ZONE_ROWS];
+  static int32_t values[OAP_ZONE_ROWS], lengths[OAP_ZONE_ROWS];
+  static uint8_t nulls[OAP_ZONE_ROWS];
+  for (uint32_t row = 0; row < OAP_ZONE_ROWS; row++) {
+    values[row] = (int32_t)(row / 10 % RUN_NUMBERS);
+    numbers[values[row]] = values[row];
+    addresses[row] = (int64_t)(uintptr_t)&numbers[values[row]];
+    lengths[row] = sizeof(numbers[0]);
+  }
+  column c = {.kind = OAP_I32,
+              .rows = OAP_ZONE_ROWS,
+              .values = (unsigned char *)values,
+              .addresses = addresses,
+              .lengths = lengths,
+              .nulls = nulls};
+  chunk integers = chunk_encode(random, &c, 1);
+  CHECK(*byte_at(&integers, 64 + 16) == OAP_RUNS && *byte_at(&integers, WIDTH) == 6);
+  CHECK(open_changed(&integers, KIND, OAP_I32, false) == 0);
+  CHECK(open_changed(&integers, KIND, OAP_I64, false) == 0); /* packed values fit either */
+  CHECK(open_changed(&integers, KIND, OAP_F32, false) == -EBADMSG);
+  CHECK(open_changed(&integers, WIDTH, 0, false) == -EBADMSG);
+  CHECK(open_changed(&integers, WIDTH, 7, false) == -EBADMSG);
+  CHECK(open_changed(&integers, WIDTH, 33, false) == -EBADMSG);
+  chunk_free(&integers);
+  c.kind = OAP_BYTES;
+  chunk codes = chunk_encode(random, &c, 1);
+  CHECK(*byte_at(&codes, 64 + 16) == OAP_RUNS && *byte_at(&codes, WIDTH) == 6);
+  CHECK(open_changed(&codes, REFERENCE, 0, true) == 0);
+  CHECK(open_changed(&codes, REFERENCE, RUN_NUMBERS, false) == -EBADMSG);
+  CHECK(open_changed(&codes, REFERENCE, RUN_NUMBERS - 1, false) == 0);
+  CHECK(open_changed(&codes, REFERENCE, RUN_NUMBERS - 1, true) == -EBADMSG); /* a code too large */
+  chunk_free(&codes);
+}
+
 int main(int argc, char **argv) {
   check_start(argc, argv);
   uint64_t random = check_seed;
+  refuse_wrong_runs(&random);
   for (uint64_t run = 0, runs = check_runs(12); run < runs; run++) {
     for (int kind = OAP_I8; kind <= OAP_BYTES; kind++) {
       fuzz(&random, (enum oap_kind)kind);

@@ -21,7 +21,7 @@ static uint64_t bits_of(enum oap_kind kind, uint32_t row) {
   case 1:
     return base + mixed % 7;
   case 2:
-    return base + (row % OAP_ZONE_ROWS) / 200;
+    return base + (row % OAP_ZONE_ROWS) / 16;
   case 3:
     return kind == OAP_F32 ? few[mixed % 5] >> 32 : few[mixed % 5];
   case 4:
@@ -39,7 +39,7 @@ static uint32_t text_of(uint32_t row, char *out) {
   case 1:
     return (uint32_t)sprintf(out, "%.*s", (int)(mixed % 5), "abcd");
   case 2:
-    return (uint32_t)sprintf(out, "run %u", row / 300);
+    return (uint32_t)sprintf(out, "run %u", row / 10 % 50);
   case 3:
     return (uint32_t)sprintf(out, "code %llu", (unsigned long long)(mixed % 3));
   case 4:
@@ -115,7 +115,7 @@ static void store(const char *path, const chunk *c) {
 
 int main(int argc, char **argv) {
   bool is_writing = argc == 2 && strcmp(argv[1], "write") == 0;
-  bool seen[ZONES] = {false};
+  bool seen[ZONES] = {false}, seen_packed_runs[2] = {false}; /* of numbers, of codes */
   uint64_t random = 1;
   for (int kind = OAP_I8; kind <= OAP_BYTES; kind++) {
     char path[4096];
@@ -133,6 +133,7 @@ int main(int argc, char **argv) {
       oap_zone z;
       CHECK(oap_vector_zone(v, zone, &z) == 0);
       seen[z.encoding] = true;
+      seen_packed_runs[kind == OAP_BYTES] |= z.encoding == OAP_RUNS && z.width > 0;
       check_zone(&c, v, zone);
     }
     CHECK(golden.bytes == written.bytes &&
@@ -145,5 +146,6 @@ int main(int argc, char **argv) {
   for (int encoding = 0; encoding < 6; encoding++) {
     CHECK(seen[encoding]);
   }
+  CHECK(seen_packed_runs[0] && seen_packed_runs[1]);
   return 0;
 }

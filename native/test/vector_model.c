@@ -67,11 +67,12 @@ static void fill_bytes(uint64_t *random, column *c, uint32_t from, uint32_t rows
   enum shape shape = (enum shape)random_below(random, SHAPES);
   uint64_t longest = random_below(random, LONGEST + 1);
   bool is_fixed = random_below(random, 3) == 0;
+  uint32_t run = 2 + (uint32_t)random_below(random, 30);
   for (uint32_t row = from; row < from + rows; row++) {
     unsigned char *to = c->bytes + (size_t)row * LONGEST;
     uint64_t value = shape == SAME   ? 7
                      : shape == FEW  ? random_below(random, 300)
-                     : shape == RUNS ? row / 37
+                     : shape == RUNS ? row / run
                                      : random_next(random);
     uint64_t state = value;
     uint64_t length = is_fixed ? longest : random_below(&state, longest + 1);

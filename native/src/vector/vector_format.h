@@ -90,6 +90,17 @@ static inline uint64_t vector_packed_bytes(uint32_t rows, uint32_t width) {
          width;
 }
 
+/* log2 of the bytes of a run's value that is not packed: those of BYTES are codes. */
+static inline unsigned vector_run_shift(enum oap_kind kind) {
+  return kind == OAP_BYTES ? 1 : vector_shift(kind);
+}
+
+/* The ends of runs, and their values: packed, or with a width of 0 as they are. */
+static inline uint64_t vector_runs_bytes(enum oap_kind kind, uint32_t runs, uint32_t width) {
+  return vector_round(2 * (uint64_t)runs) +
+         (width > 0 ? vector_packed_bytes(runs, width) : (uint64_t)runs << vector_run_shift(kind));
+}
+
 /* A bit for each row. */
 static inline uint64_t vector_bitmap_bytes(uint32_t rows) { return vector_round((rows + 7) / 8); }
 

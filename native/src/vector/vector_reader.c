@@ -67,11 +67,12 @@ static uint64_t data_bytes(const vector_zone *head, enum oap_kind kind, uint32_t
     }
     return vector_packed_bytes(head->rows, head->width);
   case OAP_RUNS:
-    if (head->width != 0 || head->count < 1 || head->count > head->rows ||
-        (is_bytes && entries == 0)) {
+    if (head->width > (vector_is_float(kind) ? 0 : 8 << vector_run_shift(kind)) ||
+        head->count < 1 || head->count > head->rows ||
+        (is_bytes && (entries == 0 || (head->width > 0 && head->reference >= entries)))) {
       break;
     }
-    return vector_round(2 * (uint64_t)head->count) + head->count * (is_bytes ? 2 : size);
+    return vector_runs_bytes(kind, head->count, head->width);
   case OAP_FREQUENCY:
     if (is_bytes || head->width < 1 || head->width > size * 8 || head->count < 1 ||
         head->count >= head->rows) {

@@ -86,6 +86,7 @@ static inline bool vector_zone_has_codes(const oap_vector *vector, const vector_
          (head->encoding == OAP_RUNS && vector->kind == OAP_BYTES);
 }
 
+/* Packed where the head has a width; else of the kind's width, or codes of 16 bits. */
 static inline const unsigned char *vector_run_values(const vector_view *view) {
   return view->data + vector_round(2 * (uint64_t)view->head->count);
 }

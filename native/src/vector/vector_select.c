@@ -33,13 +33,16 @@ static lanes lanes_of_values(oap_vector *v, const void *values, uint32_t count) 
   return out;
 }
 
+/* Packed values, to be unpacked without the reference. */
+static lanes lanes_of_packed(oap_vector *v, const vector_zone *head) {
+  return (lanes){.data = v->values, .base = head->reference, .is_wide = head->width > 32};
+}
+
 static int find_lanes(oap_vector *v, const vector_view *view, const uint16_t *rows, uint32_t count,
                       lanes *out) {
   const vector_zone *head = view->head;
   if (head->encoding == OAP_PACKED) {
-    out->is_wide = head->width > 32;
-    out->data = v->values;
-    out->base = head->reference;
+    *out = lanes_of_packed(v, head);
     vector_unpack_packed(v, view, view->data, 0, out->is_wide ? 3 : 2, rows, count, v->values);
     return 0;
   }
@@ -121,11 +124,22 @@ static int spread_runs(oap_vector *v, const vector_view *view) {
   return 0;
 }
 
+static lanes lanes_of_runs(oap_vector *v, const vector_view *view) {
+  const vector_zone *head = view->head;
+  if (head->width == 0) {
+    return lanes_of_values(v, vector_run_values(view), head->count);
+  }
+  lanes out = lanes_of_packed(v, head);
+  v->kernels->unpack[out.is_wide ? 3 : 2](vector_run_values(view), head->width, 0, head->count,
+                                          v->values);
+  return out;
+}
+
 /* Tests each run, then gives every row what its run has. */
 static int test_runs(oap_vector *v, const vector_view *view, const uint16_t *rows, uint32_t count,
                      const integer_test *test) {
   uint32_t runs = view->head->count;
-  lanes in = lanes_of_values(v, vector_run_values(view), runs);
+  lanes in = lanes_of_runs(v, view);
   test_lanes(v, &in, runs, test, v->run_flags);
   if (rows == NULL) {
     return spread_runs(v, view);

@@ -59,16 +59,22 @@ void vector_fill(unsigned shift, uint64_t value, uint32_t count, void *values) {
   fill[shift](value, count, values);
 }
 
+/* Rows one by one. */
+static void pick_packed(unsigned shift, const unsigned char *packed, const vector_zone *head,
+                        uint64_t reference, const uint16_t *rows, uint32_t count, void *values) {
+  static void (*const pick[])(const unsigned char *, uint32_t, uint64_t, const uint16_t *, uint32_t,
+                              void *) = {pick_packed8, pick_packed16, pick_packed32, pick_packed64};
+  pick[shift](packed, head->width, reference, rows, count, values);
+}
+
 void vector_unpack_packed(const oap_vector *v, const vector_view *view, const unsigned char *packed,
                           uint64_t reference, unsigned shift, const uint16_t *rows, uint32_t count,
                           void *values) {
-  static void (*const pick[])(const unsigned char *, uint32_t, uint64_t, const uint16_t *, uint32_t,
-                              void *) = {pick_packed8, pick_packed16, pick_packed32, pick_packed64};
   uint32_t width = view->head->width, all = view->head->rows;
   if (rows == NULL) {
     v->kernels->unpack[shift](packed, width, reference, all, values);
   } else if (count <= all / FEW) {
-    pick[shift](packed, width, reference, rows, count, values);
+    pick_packed(shift, packed, view->head, reference, rows, count, values);
   } else {
     uint64_t whole[OAP_ZONE_ROWS];
     v->kernels->unpack[shift](packed, width, reference, all, whole);
@@ -102,16 +108,41 @@ int vector_runs_of(const vector_view *view, const uint16_t *rows, uint32_t count
   return 0;
 }
 
+/* values[i] = that of run runs[i], of 1 << shift bytes. values may be runs. */
+static void gather_runs(const oap_vector *v, const vector_view *view, unsigned shift,
+                        const uint32_t *runs, uint32_t count, void *values) {
+  const vector_zone *head = view->head;
+  const unsigned char *of_runs = vector_run_values(view);
+  uint64_t unpacked[OAP_ZONE_ROWS];
+  if (head->width > 0 && count <= head->count / FEW) {
+    uint16_t few[OAP_ZONE_ROWS / FEW];
+    for (uint32_t i = 0; i < count; i++) {
+      few[i] = (uint16_t)runs[i];
+    }
+    pick_packed(shift, of_runs, head, head->reference, few, count, values);
+    return;
+  }
+  if (head->width > 0) {
+    v->kernels->unpack[shift](of_runs, head->width, head->reference, head->count, unpacked);
+    of_runs = (const unsigned char *)unpacked;
+  }
+  v->kernels->gather[shift](of_runs, runs, count, values);
+}
+
 int vector_unpack_codes(oap_vector *v, const vector_view *view, const uint16_t *rows,
                         uint32_t count, uint32_t *codes) {
   if (view->head->encoding == OAP_RUNS) {
     int result = vector_runs_of(view, rows, count, codes);
-    const uint16_t *run_codes = (const uint16_t *)(const void *)vector_run_values(view);
-    for (uint32_t i = 0; i < count && result == 0; i++) {
-      codes[i] = run_codes[codes[i]];
-    }
     if (result != 0) {
       return result;
+    }
+    if (view->head->width > 0) {
+      gather_runs(v, view, 2, codes, count, codes);
+    } else {
+      const uint16_t *run_codes = (const uint16_t *)(const void *)vector_run_values(view);
+      for (uint32_t i = 0; i < count; i++) {
+        codes[i] = run_codes[codes[i]];
+      }
     }
   } else {
     vector_unpack_packed(v, view, view->data, view->head->reference, 2, rows, count, codes);
@@ -134,7 +165,7 @@ int vector_unpack_values(oap_vector *v, const vector_view *view, const uint16_t 
   case OAP_RUNS:
     result = vector_runs_of(view, rows, count, v->codes);
     if (result == 0) {
-      v->kernels->gather[shift](vector_run_values(view), v->codes, count, values);
+      gather_runs(v, view, shift, v->codes, count, values);
     }
     return result;
   case OAP_FREQUENCY:
