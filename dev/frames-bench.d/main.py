@@ -51,7 +51,9 @@ def submit(options):
             [*command, str(FOLDER / "job.py"), json.dumps(told)],
             env=environment, stdout=subprocess.PIPE, stderr=errors)
     if done.returncode:
-        sys.exit(f"dev/frames-bench: the application failed, see {RUN / 'spark.log'}")
+        # Spark writes what Python says of an error to its own output.
+        print(done.stdout.decode(errors="replace"), file=sys.stderr)
+        sys.exit(f"dev/frames-bench: the application failed, see above and {RUN / 'spark.log'}")
     return json.loads(done.stdout.decode().strip().splitlines()[-1])
 
 

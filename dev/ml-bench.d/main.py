@@ -151,7 +151,9 @@ class Bench:
         finally:
             shutil.rmtree(local, ignore_errors=True)
         if done.returncode:
-            sys.exit(f"dev/ml-bench: the application failed, see {RUN / 'spark.log'}")
+            # Spark writes what Python says of an error to its own output.
+            print(done.stdout.decode(errors="replace"), file=sys.stderr)
+            sys.exit(f"dev/ml-bench: the application failed, see above and {RUN / 'spark.log'}")
         return json.loads(done.stdout.decode().strip().splitlines()[-1])
 
     def data(self, name, size):

@@ -191,6 +191,28 @@ static int open_changed(const chunk *whole, uint64_t offset, unsigned char byte,
 
 #define RUN_NUMBERS 50
 
+/* Packed runs of a kind that has fewer bits than their width. All else of the chunk is as it should
+ * be. */
+static void refuse_wide_runs(uint64_t *random, enum oap_kind kind, uint8_t width,
+                             enum oap_kind narrow) {
+  static unsigned char values[OAP_ZONE_ROWS * sizeof(int64_t)];
+  static uint8_t nulls[OAP_ZONE_ROWS];
+  uint64_t value = 0;
+  for (uint32_t row = 0; row < OAP_ZONE_ROWS; row++) {
+    value = row % 4 == 0 ? random_below(random, UINT64_C(1) << width) : value;
+    if (kind == OAP_I64) {
+      ((int64_t *)(void *)values)[row] = (int64_t)value;
+    } else {
+      ((int32_t *)(void *)values)[row] = (int32_t)value;
+    }
+  }
+  column c = {.kind = kind, .rows = OAP_ZONE_ROWS, .values = values, .nulls = nulls};
+  chunk wide = chunk_encode(random, &c, 1);
+  CHECK(*byte_at(&wide, 64 + 16) == OAP_RUNS && *byte_at(&wide, 64 + 17) == width);
+  CHECK(open_changed(&wide, 6, (uint8_t)narrow, false) == -EBADMSG);
+  chunk_free(&wide);
+}
+
 /* Heads of packed runs that no chunk may have. */
 static void refuse_wrong_runs(uint64_t *random) {
   enum { KIND = 6, WIDTH = 64 + 17, REFERENCE = 64 + 24 };
@@ -232,6 +254,8 @@ int main(int argc, char **argv) {
   check_start(argc, argv);
   uint64_t random = check_seed;
   refuse_wrong_runs(&random);
+  refuse_wide_runs(&random, OAP_I32, 17, OAP_I16);
+  refuse_wide_runs(&random, OAP_I64, 40, OAP_I32);
   for (uint64_t run = 0, runs = check_runs(12); run < runs; run++) {
     for (int kind = OAP_I8; kind <= OAP_BYTES; kind++) {
       fuzz(&random, (enum oap_kind)kind);

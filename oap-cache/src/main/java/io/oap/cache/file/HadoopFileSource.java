@@ -125,6 +125,24 @@ public final class HadoopFileSource implements FileSource {
     }
   }
 
+  /**
+   * Says which version of the file an error was about. A store with version tags refuses to read
+   * another version than the one that was opened, each in its own words; elsewhere it is asked for.
+   */
+  private IOException explained(IOException error) {
+    if (!identity.etag().isEmpty()) {
+      try {
+        requireSameVersion();
+      } catch (FileReplacedException replaced) {
+        replaced.addSuppressed(error);
+        return replaced;
+      } catch (IOException e) {
+        error.addSuppressed(e);
+      }
+    }
+    return error;
+  }
+
   private final class Stream implements FileStream {
     private FSDataInputStream in;
 
@@ -169,18 +187,27 @@ public final class HadoopFileSource implements FileSource {
 
     @Override
     public List<ByteBuffer> read(List<Range> ranges) throws IOException {
-      List<ByteBuffer> buffers = readVectored(opened(), ranges, identity.path());
+      List<ByteBuffer> buffers;
+      try {
+        buffers = readVectored(opened(), ranges, identity.path());
+      } catch (IOException e) {
+        throw explained(e);
+      }
       requireUnchanged();
       return buffers;
     }
 
     @Override
     public int read(long position, ByteBuffer into) throws IOException {
-      FSDataInputStream file = opened();
-      if (file.getPos() != position) {
-        file.seek(position);
+      try {
+        FSDataInputStream file = opened();
+        if (file.getPos() != position) {
+          file.seek(position);
+        }
+        return FileStream.read(file, into);
+      } catch (IOException e) {
+        throw explained(e);
       }
-      return FileStream.read(file, into);
     }
 
     @Override

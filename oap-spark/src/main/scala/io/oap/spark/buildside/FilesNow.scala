@@ -5,15 +5,14 @@ import java.util.concurrent.{Callable, TimeUnit}
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
-import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 import io.oap.cache.file.HadoopFileSource
 import io.oap.common.FileIdentity
 import io.oap.spark.dataframe.CachedRows
-import io.oap.spark.filescan.{CachedFormat, KeptStatuses}
 import io.oap.spark.iceberg.RowsOfIceberg
 import io.oap.spark.rpc.Background
 import io.oap.spark.scan.CachedParquetScan
@@ -132,39 +131,32 @@ private[buildside] object FilesNow {
         folder <- listed
         values = folder.values.toSeq(scan.fileIndex.partitionSchema)
         file <- folder.files
-      } yield asking(file, scan.hadoopConf, values, isWrittenOnce = false)
+      } yield asking(file.fileStatus, scan.hadoopConf, values, file.metadata)
     }
   }
 
   private def filesOf(scan: FileSourceScanExec): Asked = {
     val files = scan.relation
-    val isWrittenOnce = files.fileFormat match {
-      case format: CachedFormat => format.isWrittenOnce
-      case _ => false
-    }
     val conf = files.sparkSession.asInstanceOf[SparkSession].sessionState
       .newHadoopConfWithOptions(files.options)
     scan.selectedPartitions.filePartitionIterator.flatMap { folder =>
       val values = folder.values.toSeq(files.partitionSchema)
-      folder.files.map(asking(_, conf, values, isWrittenOnce))
+      folder.files.map(file => asking(file.fileStatus, conf, values, file.metadata))
     }.toSeq
   }
 
   private def asking(
-      listed: FileStatusWithMetadata,
+      listed: FileStatus,
       conf: Configuration,
       partition: Seq[Any],
-      isWrittenOnce: Boolean): Callable[FileNow] = {
+      metadata: Map[String, Any]): Callable[FileNow] = {
     // On the caller's thread, so that it is the caller's user who asks.
-    val path = listed.getPath
-    val fs = path.getFileSystem(conf)
-    def status =
-      if (!isWrittenOnce) fs.getFileStatus(path)
-      else {
-        val file = KeptStatuses.Listed(path, listed.getLen, listed.getModificationTime)
-        KeptStatuses.here.of(file, fs)
-      }
+    val fs = listed.getPath.getFileSystem(conf)
     () =>
-      FileNow(partition, listed.getLen, listed.metadata, new HadoopFileSource(status, fs).identity)
+      FileNow(
+        partition,
+        listed.getLen,
+        metadata,
+        new HadoopFileSource(listed.getPath, fs).identity)
   }
 }

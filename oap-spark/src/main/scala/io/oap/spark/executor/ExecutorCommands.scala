@@ -16,6 +16,7 @@ private object ExecutorCommands extends Logging {
 
   /** Drops chunks of the files under these paths, or all that there is. */
   def clear(cache: ColumnCache, paths: Option[Seq[String]]): Dropped = {
+    KeptStatuses.here.clear()
     val held = cache.snapshot().chunks.asScala
     val dropped = paths match {
       case None =>

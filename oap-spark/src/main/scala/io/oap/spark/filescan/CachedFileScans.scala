@@ -1,6 +1,7 @@
 package io.oap.spark.filescan
 
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.FileSourceOptions
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
@@ -9,6 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   PredicateHelper
 }
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.execution.{
   ColumnarRule,
   FileSourceScanExec,
@@ -121,9 +123,19 @@ private[spark] final case class CachedFileScans(session: SparkSession) extends R
       files.copy(
         location =
           new CachedFileIndex(files.location, placement(scan, format).filter(_ => isPlaced)),
-        fileFormat = CachedFormat.of(format, name, schemes, policy, figures, asked)
+        fileFormat =
+          CachedFormat.of(format, name, schemes, keepsStatuses(files), policy, figures, asked)
       )(files.sparkSession)
     }
+  }
+
+  /**
+   * Whether tasks need not ask in which version a file is there. Where missing or damaged files are
+   * passed over, a file that is gone is to be missed before its first row.
+   */
+  private def keepsStatuses(files: HadoopFsRelation): Boolean = {
+    val options = new FileSourceOptions(CaseInsensitiveMap(files.options))
+    DeltaFormat.is(files.fileFormat) && !options.ignoreMissingFiles && !options.ignoreCorruptFiles
   }
 
   private def instead(meant: SparkPlan, cached: SparkPlan): SparkPlan = {

@@ -47,9 +47,6 @@ private[spark] trait CachedFormat extends FileFormat with DataSourceRegister wit
 
   override def figures: Figures = orders.figures.value
 
-  /** Whether no file of the table is ever written again. */
-  def isWrittenOnce: Boolean = orders.isWrittenOnce
-
   override def buildReaderWithPartitionValues(
       session: SparkSession,
       dataSchema: StructType,
@@ -180,15 +177,20 @@ private[spark] final class CachedOrcFormat(
 
 private[spark] object CachedFormat {
 
-  /** The format that stands for one of Parquet or ORC; any other one is left as it is. */
+  /**
+   * The format that stands for one of Parquet or ORC; any other one is left as it is.
+   *
+   * @param keepsStatuses as [[ReadOrders]] has it
+   */
   def of(
       meant: FileFormat,
       table: String,
       schemes: Seq[String],
+      keepsStatuses: Boolean,
       policy: ScanCachePolicy,
       figures: ReaderFigures,
       above: AskedAbove): FileFormat = {
-    def orders(kind: FileKind) = ReadOrders(kind, DeltaFormat.is(meant), policy, figures)
+    def orders(kind: FileKind) = ReadOrders(kind, keepsStatuses, policy, figures)
     meant match {
       case orc: OrcFileFormat =>
         new CachedOrcFormat(orc, table, schemes, orders(FileKind.Orc), above)

@@ -10,7 +10,7 @@ import io.oap.cache.{ColumnCache, LayoutReader, ReadContext, WarmedChunks}
 import io.oap.cache.orc.OrcLayout
 import io.oap.cache.parquet.ParquetLayout
 import io.oap.cache.stats.CacheCounters
-import io.oap.spark.executor.ExecutorCache
+import io.oap.spark.executor.{ExecutorCache, KeptStatuses}
 import io.oap.spark.read.{CachedParquetReaderFactory, FileBlame, UnservedFileException, Warmed}
 import io.oap.spark.status.Figures
 import io.oap.spark.table.ScanCachePolicy
@@ -33,12 +33,12 @@ private[filescan] object FileKind {
 /**
  * What a scan asks of its tasks besides reading files.
  *
- * @param isWrittenOnce whether no file of the table is ever written again
+ * @param keepsStatuses whether a file's status of some minutes ago tells its version
  * @param figures get what the tasks count
  */
 private[filescan] final case class ReadOrders(
     kind: FileKind,
-    isWrittenOnce: Boolean,
+    keepsStatuses: Boolean,
     policy: ScanCachePolicy,
     figures: ReaderFigures) {
 
@@ -87,7 +87,8 @@ private final class TaskReads(
     val ofQuery = CachedParquetReaderFactory.contextAtHome(cache, orders.policy, counters)
     warming.fold(ofQuery)(one => ofQuery.warming(one.chunks))
   }
-  private var versions = List.empty[KeptStatuses.Listed]
+  // Another thread than the task's may read, where rows go to a process beside the executor.
+  @volatile private var kept = List.empty[KeptStatuses.Listed]
   private val splits = own.filter(_ => warming.isEmpty).map(_.splits(cache, context))
 
   cache.limit(orders.policy.limits.asJava)
@@ -100,8 +101,7 @@ private final class TaskReads(
     }
   }
 
-  // It may have failed for what is kept.
-  task.addTaskFailureListener((_, _) => versions.foreach(KeptStatuses.here.forget))
+  task.addTaskFailureListener((_, _) => kept.foreach(KeptStatuses.here.forget))
 
   def open(file: PartitionedFile): Iterator[InternalRow] = {
     val opened =
@@ -118,10 +118,11 @@ private final class TaskReads(
   }
 
   private def versionOf(file: PartitionedFile): FileRead.Version =
-    if (!orders.isWrittenOnce) _.getFileStatus(file.toPath)
+    if (!orders.keepsStatuses) _.getFileStatus(file.toPath)
     else {
       val listed = KeptStatuses.Listed(file.toPath, file.fileSize, file.modificationTime)
-      versions = listed :: versions
+      kept = listed :: kept
+      // What is kept may be why the task has failed before, on another executor perhaps.
       if (task.attemptNumber() == 0) KeptStatuses.here.of(listed, _)
       else KeptStatuses.here.askAgain(listed, _)
     }

@@ -1,14 +1,11 @@
 package io.oap.spark.filescan
 
 import java.io.IOException
-import java.nio.file.{Files, StandardCopyOption}
-
-import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 
-import io.oap.spark.{CacheControl, WatchedFileSystem}
+import io.oap.spark.WatchedFileSystem
 
 /** Tables of Delta, as they are written and left. */
 class DeltaReadSuite extends DeltaScanSuite {
@@ -164,22 +161,9 @@ class DeltaReadSuite extends DeltaScanSuite {
     sql(s"INSERT INTO $t VALUES (-1, 0, 'x', NULL), (10000, 0, 'x', NULL)")
     assert(statusesOfData(assertRows(rows(query), alone(rows(query)), "one more file")) > 0)
     assert(statusesOfData(rows(query)) === 0)
-  }
-
-  test("a file that is overwritten in place, though Delta's are not, costs a task at most") {
-    val t = table("overwritten")
-    def query = sql(s"SELECT sum(id), count(s) FROM $t WHERE k < 3")
-    assertServedByFiles(query)
-    val data = Files.list(folder.resolve("overwritten")).iterator.asScala
-      .filter(path => FileScanSuite.isData(path.toString)).toSeq
-    assert(data.size === 2)
-    Files.copy(data.head, data.last, StandardCopyOption.REPLACE_EXISTING)
-    CacheControl.clear(spark)
-    val expected = alone(rows(query))
-    val first = outcome(query)
-    first.foreach(assertRows(_, expected, "at once"))
-    assertServedByFiles(query)
-    assertRows(rows(query), expected, "the next query")
+    for (passedOver <- Seq("Missing", "Corrupt"))
+      withConf(s"spark.sql.files.ignore${passedOver}Files" -> "true")(
+        assert(statusesOfData(rows(query)) > 0, passedOver))
   }
 
   test("who does not want it") {

@@ -1,8 +1,9 @@
 package io.oap.spark.read
 
-import java.io.FileNotFoundException
+import java.io.{FileNotFoundException, IOException}
 import java.nio.file.{Files, Path}
 import java.util.concurrent.{CountDownLatch, TimeUnit}
+import java.util.concurrent.atomic.AtomicInteger
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.paths.SparkPath
@@ -12,6 +13,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.oap.spark.WatchedFileSystem
 
+/** Statuses of the files of a task, as stores tell them soon, late and not at all. */
 class FilesAheadSuite extends AnyFunSuite {
   private val folder = Files.createTempDirectory("oap-ahead")
 
@@ -59,24 +61,50 @@ class FilesAheadSuite extends AnyFunSuite {
     assert(ahead.source(parts(2)).identity.length === 2)
   }
 
+  test("a later file that cannot be asked for is no fault of the first one") {
+    val elsewhere = PartitionedFile(
+      InternalRow.empty,
+      SparkPath.fromPathString("nostore:/a"),
+      0,
+      1)
+    val first = part(file("c0"))
+    val ahead = new FilesAhead(Array(first, elsewhere), conf)
+    assert(ahead.source(first).identity.length === 2)
+    intercept[IOException](ahead.source(elsewhere))
+  }
+
+  test("a file that could not be asked for is asked again for its next part") {
+    val path = file("d0")
+    val parts = Array(part(path), part(path, 1))
+    val ahead = new FilesAhead(parts, conf)
+    WatchedFileSystem.beforeStatuses(_ => throw new IOException("not now")) {
+      assert(intercept[IOException](ahead.source(parts(0))).getMessage === "not now")
+    }
+    assert(ahead.source(parts(1)).identity.length === 2)
+  }
+
   test("threads that are busy with a slow store hold up nobody else") {
     val slow = (0 until 9).map(i => part(file(s"slow$i"))).toArray
     val quick = part(file("quick"))
-    val begun = new CountDownLatch(1)
+    val begun = new CountDownLatch(slow.length)
     val end = new CountDownLatch(1)
+    val ended = new AtomicInteger
     WatchedFileSystem.beforeStatuses { path =>
       if (path.getName.startsWith("slow")) {
         begun.countDown()
-        assert(end.await(20, TimeUnit.SECONDS))
+        try assert(end.await(20, TimeUnit.SECONDS))
+        finally ended.incrementAndGet(): Unit
       }
     } {
       val waiting = new Thread(() => new FilesAhead(slow, conf).source(slow.head): Unit)
       waiting.start()
       assert(begun.await(20, TimeUnit.SECONDS))
-      try assert(new FilesAhead(Array(quick), conf).source(quick).identity.length === 5)
-      finally end.countDown()
+      try {
+        assert(new FilesAhead(Array(quick), conf).source(quick).identity.length === 5)
+        assert(end.getCount === 1 && ended.get === 0)
+      } finally end.countDown()
       waiting.join(20000)
-      assert(!waiting.isAlive)
+      assert(!waiting.isAlive && ended.get > 0)
     }
   }
 }

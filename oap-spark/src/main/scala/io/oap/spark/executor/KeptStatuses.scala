@@ -1,4 +1,4 @@
-package io.oap.spark.filescan
+package io.oap.spark.executor
 
 import java.time.Duration
 
@@ -9,8 +9,8 @@ import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
 /**
  * Statuses of files that are never written again. Data files of Delta's tables are such: a commit adds
  * files and takes others out, and changes none (Delta's protocol, "Overview" and "Data Files"). So a
- * process asks a store for the version of one once in a while, rather than in each query. Who overwrites
- * such a file nevertheless is noticed as late as that. Thread-safe.
+ * process asks a store for the version of one once in a while, rather than in each query. Where such a
+ * file is overwritten nevertheless, that is noticed as late as that. Thread-safe.
  */
 private[spark] final class KeptStatuses(ticker: Ticker) {
   import KeptStatuses._
@@ -37,18 +37,21 @@ private[spark] final class KeptStatuses(ticker: Ticker) {
 
   /** Has the store asked again for a file. */
   def forget(listed: Listed): Unit = kept.invalidate(listed)
+
+  /** Has the store asked again for all files. */
+  def clear(): Unit = kept.invalidateAll()
 }
 
 private[spark] object KeptStatuses {
 
-  /** About half a kilobyte each. */
-  private val MostFiles = 50000L
+  /** About a kilobyte each. */
+  private val MostFiles = 20000L
 
   val KeptFor: Duration = Duration.ofMinutes(10)
 
   /** A file of a table's log. The time need not be that of the file: tables are copied. */
   final case class Listed(path: Path, length: Long, modificationTime: Long)
 
-  /** Those of this process. */
+  /** What this process has been told. */
   val here: KeptStatuses = new KeptStatuses(Ticker.systemTicker)
 }

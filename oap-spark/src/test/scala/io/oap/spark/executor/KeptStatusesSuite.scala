@@ -1,4 +1,4 @@
-package io.oap.spark.filescan
+package io.oap.spark.executor
 
 import java.io.FileNotFoundException
 import java.time.Duration
@@ -8,6 +8,7 @@ import com.google.common.base.Ticker
 import org.apache.hadoop.fs.{FileStatus, Path, RawLocalFileSystem}
 import org.scalatest.funsuite.AnyFunSuite
 
+/** For how long a status is kept. */
 class KeptStatusesSuite extends AnyFunSuite {
   private val now = new AtomicLong
   private val statuses = new KeptStatuses(new Ticker { override def read(): Long = now.get })
@@ -41,5 +42,7 @@ class KeptStatusesSuite extends AnyFunSuite {
     val none = listed.copy(path = new Path("store:/t/none"))
     for (_ <- 1 to 2) intercept[FileNotFoundException](statuses.of(none, Store))
     assert(Store.asked === 7)
+    statuses.clear()
+    assert(length === 8)
   }
 }
