@@ -10,7 +10,6 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 from pathlib import Path
 
@@ -18,6 +17,7 @@ FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parent.parent
 sys.path.insert(0, str(ROOT / "dev" / "lib"))
 
+import spark_job
 from arguments import NINE_QUERIES, number, pair, queries, scale, size
 
 RUN = ROOT / ".cache" / "frames-bench"
@@ -46,15 +46,9 @@ def submit(options):
     told = {"folder": str(folder(options)),
             "queries": options.queries, "rounds": options.rounds, "repeats": options.repeats}
     environment = dict(os.environ, SPARK_HOME=options.spark_home, SPARK_LOCAL_IP="127.0.0.1")
-    with open(RUN / "spark.log", "wb") as errors:
-        done = subprocess.run(
-            [*command, str(FOLDER / "job.py"), json.dumps(told)],
-            env=environment, stdout=subprocess.PIPE, stderr=errors)
-    if done.returncode:
-        # Spark writes what Python says of an error to its own output.
-        print(done.stdout.decode(errors="replace"), file=sys.stderr)
-        sys.exit(f"dev/frames-bench: the application failed, see above and {RUN / 'spark.log'}")
-    return json.loads(done.stdout.decode().strip().splitlines()[-1])
+    return spark_job.answer(
+        [*command, str(FOLDER / "job.py"), json.dumps(told)],
+        "dev/frames-bench", RUN / "spark.log", env=environment)
 
 
 def ratio(result, of):

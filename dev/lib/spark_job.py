@@ -1,4 +1,4 @@
-"""A job of the TPC-DS jar, run by spark-submit in the foreground."""
+"""Jobs that are run by spark-submit in the foreground: those of the TPC-DS jar, and programs in Python."""
 
 import json
 import signal
@@ -31,3 +31,18 @@ def run(command, **how):
         return subprocess.run(command, **how).returncode
     except KeyboardInterrupt:
         return 130
+
+
+def answer(command, name, log, **how):
+    """Runs a program in Python that prints what it has to say as a last line of JSON; returns that.
+
+    What Spark logs goes to the file `log`. Where the program fails, the command called `name` ends. `how`
+    goes to subprocess.run.
+    """
+    with open(log, "wb") as errors:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=errors, **how)
+    if done.returncode:
+        # Spark writes what Python says of an error to its own output.
+        print(done.stdout.decode(errors="replace"), file=sys.stderr)
+        sys.exit(f"{name}: the application failed, see above and {log}")
+    return json.loads(done.stdout.decode().strip().splitlines()[-1])

@@ -23,7 +23,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -35,6 +34,7 @@ sys.path.insert(0, str(ROOT / "dev" / "lib"))
 
 import device
 import report
+import spark_job
 from algorithms import ALGORITHMS
 from arguments import names, number, pair
 
@@ -144,17 +144,11 @@ class Bench:
             command += ["--conf", one]
         environment = dict(os.environ, SPARK_HOME=asked.spark_home, SPARK_LOCAL_IP="127.0.0.1")
         try:
-            with open(RUN / "spark.log", "wb") as errors:
-                done = subprocess.run(
-                    [*command, str(FOLDER / "job.py"), json.dumps(told)], env=environment,
-                    stdout=subprocess.PIPE, stderr=errors, preexec_fn=limit.join if limit else None)
+            return spark_job.answer(
+                [*command, str(FOLDER / "job.py"), json.dumps(told)], "dev/ml-bench", RUN / "spark.log",
+                env=environment, preexec_fn=limit.join if limit else None)
         finally:
             shutil.rmtree(local, ignore_errors=True)
-        if done.returncode:
-            # Spark writes what Python says of an error to its own output.
-            print(done.stdout.decode(errors="replace"), file=sys.stderr)
-            sys.exit(f"dev/ml-bench: the application failed, see above and {RUN / 'spark.log'}")
-        return json.loads(done.stdout.decode().strip().splitlines()[-1])
 
     def data(self, name, size):
         """The folder of the data, which is made unless it is there."""

@@ -20,7 +20,8 @@ import org.junit.jupiter.api.Test;
 
 /** How memory lies on nodes, by what the kernel and the JVM tell. */
 class NodeMemoryTest {
-  private static final int BYTES = 64 << 20;
+  // What the JVM takes and gives back of its own meanwhile, some megabytes, is little beside it.
+  private static final int BYTES = 256 << 20;
 
   @Test
   void heap_ofEachCollector_isFound() {
@@ -75,8 +76,7 @@ class NodeMemoryTest {
     ByteBuffer direct = ByteBuffer.allocateDirect(BYTES);
     NodeMemory after = NodeMemory.now(List.of());
     long grown = sum(after.rest()) - sum(before.rest());
-    // The JVM takes and gives back memory of its own meanwhile, some megabytes.
-    assertTrue(grown > BYTES / 2 && grown < BYTES * 2, grown + " for " + direct.capacity());
+    assertTrue(grown >= BYTES * 0.9 && grown < BYTES * 1.5, grown + " for " + direct.capacity());
   }
 
   @Test
@@ -89,7 +89,7 @@ class NodeMemoryTest {
         }
         long without = sum(NodeMemory.now(MemoryRange.of(pool)).rest());
         long with = sum(NodeMemory.now(List.of()).rest());
-        assertTrue(with - without > BYTES / 2, with + " and " + without);
+        assertTrue(with - without >= BYTES * 0.9, with + " and " + without);
       }
     }
   }

@@ -104,8 +104,7 @@ private final class TaskReads(
   task.addTaskFailureListener((_, _) => kept.foreach(KeptStatuses.here.forget))
 
   def open(file: PartitionedFile): Iterator[InternalRow] = {
-    val opened =
-      new FileRead(file.toPath, versionOf(file), orders.kind.layouts, cache, context)
+    val opened = fileOf(file)
     try
       (own, splits) match {
         case (Some(reads), Some(opener)) => reads.open(opener, file, opened, cache, context)
@@ -117,15 +116,19 @@ private final class TaskReads(
     catch { case _: UnservedFileException => bytes(file, opened) }
   }
 
-  private def versionOf(file: PartitionedFile): FileRead.Version =
-    if (!orders.keepsStatuses) _.getFileStatus(file.toPath)
+  private def fileOf(file: PartitionedFile): FileRead = {
+    val layouts = orders.kind.layouts
+    if (!orders.keepsStatuses) new FileRead(file.toPath, layouts, cache, context)
     else {
       val listed = KeptStatuses.Listed(file.toPath, file.fileSize, file.modificationTime)
       kept = listed :: kept
       // What is kept may be why the task has failed before, on another executor perhaps.
-      if (task.attemptNumber() == 0) KeptStatuses.here.of(listed, _)
-      else KeptStatuses.here.askAgain(listed, _)
+      val version: FileRead.Version =
+        if (task.attemptNumber() == 0) KeptStatuses.here.of(listed, _)
+        else KeptStatuses.here.askAgain(listed, _)
+      new FileRead(file.toPath, version, layouts, cache, context)
     }
+  }
 
   private def bytes(file: PartitionedFile, opened: FileRead): Iterator[InternalRow] =
     FileBlame.sparingRows(FileBlame.sparing(opened.whileOpening(() => read(file))))

@@ -143,12 +143,6 @@ class DeltaReadSuite extends DeltaScanSuite {
       }
   }
 
-  private def statusesOfData[T](body: => T): Long = {
-    val before = WatchedFileSystem.statusesOf(FileScanSuite.isData)
-    body
-    WatchedFileSystem.statusesOf(FileScanSuite.isData) - before
-  }
-
   test("files are not asked for their versions in each query") {
     val t = table("asked")
     def query = sql(s"SELECT k, s FROM $t WHERE id > 7")

@@ -39,6 +39,13 @@ abstract class FileScanSuite extends CacheSuite {
     (result, WatchedFileSystem.bytesOf(FileScanSuite.isData) - before)
   }
 
+  /** How often the body had the status of a data file asked for in the file system that counts. */
+  protected def statusesOfData[T](body: => T): Long = {
+    val before = WatchedFileSystem.statusesOf(FileScanSuite.isData)
+    body
+    WatchedFileSystem.statusesOf(FileScanSuite.isData) - before
+  }
+
   /**
    * Asserts the rows of Spark alone, cold and warm, of V1 scans, and that a warm query reads nothing
    * of data files.
