@@ -27,12 +27,18 @@ def held(spark):
     return heap, pool.get().pinnedBytes() if pool.isDefined() else 0
 
 
+def declare(spark, folder):
+    """Makes the tables known with their SQL types: texts that are filled up with spaces equal those that are not."""
+    known = spark.sparkContext._jvm.io.oap.tpcds.TpcdsTable.All()
+    tables = {table.name(): table for table in (known.apply(i) for i in range(known.size()))}
+    for name in TABLES:
+        spark.sql(f"CREATE TABLE {name} ({tables[name].ddl()}) USING parquet LOCATION '{Path(folder, name)}'")
+
+
 def run(spark, side, told):
     """One pass of a side: seconds of filling and of each query, bytes, and rows by query."""
     spark.conf.set("spark.oap.cache.dataframes", str(side == "ours").lower())
     queries = spark.sparkContext._jvm.io.oap.tpcds.Queries
-    for table in TABLES:
-        spark.read.parquet(str(Path(told["folder"], table))).createOrReplaceTempView(table)
     _, fill = timed(lambda: [spark.sql(f"CACHE TABLE {table}") for table in TABLES])
     heap, pool = held(spark)
     seconds, rows = {}, {}
@@ -42,7 +48,7 @@ def run(spark, side, told):
             # Rows stay in the JVM, so that Python takes no part of the time.
             found, took = timed(lambda: spark._jsparkSession.sql(text).collectAsList())
             seconds.setdefault(query, []).append(took)
-            rows[query] = sorted(found.toString().split("], ["))
+            rows[query] = sorted(row.toString() for row in found)
     for table in TABLES:
         spark.sql(f"UNCACHE TABLE {table}")
     deadline = time.monotonic() + 60
@@ -57,6 +63,7 @@ def main():
     told = json.loads(sys.argv[1])
     spark = SparkSession.builder.appName("frames-bench").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
+    declare(spark, told["folder"])
     passes = {side: [] for side in SIDES}
     expected = None
     differ = set()
@@ -67,7 +74,8 @@ def main():
             differ.update(query for query in rows if rows[query] != expected[query])
             if round_:  # the first one warms the JVM
                 passes[side].append(found)
-    print(json.dumps({**passes, "differ": sorted(differ)}))
+    counts = {query: len(found) for query, found in expected.items()}
+    print(json.dumps({**passes, "rows": counts, "differ": sorted(differ)}))
     spark.stop()
 
 

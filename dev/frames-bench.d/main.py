@@ -71,7 +71,7 @@ def show(result):
     for query in result["spark"][0]["queries"]:
         found = ratio(result, lambda one: statistics.median(one["queries"][query]))
         ratios.append(found[0])
-        print("{:8s} {:5.2f} x ({:.2f} to {:.2f})".format(query, *found))
+        print("{:8s} {:5.2f} x ({:.2f} to {:.2f}), {:,} rows".format(query, *found, result["rows"][query]))
     print(f"queries  {statistics.geometric_mean(ratios):5.2f} x, geometric mean")
     for query in result["differ"]:
         print(f"{query} DIFFERS")

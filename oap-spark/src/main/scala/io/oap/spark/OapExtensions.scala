@@ -5,7 +5,7 @@ import org.apache.spark.sql.SparkSessionExtensions
 import org.slf4j.LoggerFactory
 
 import io.oap.spark.buildside.KeepBuildSides
-import io.oap.spark.dataframe.{DataFrames, UseJoinKeys}
+import io.oap.spark.dataframe.{DataFrames, KeysBelowShuffles, ReadFrames}
 import io.oap.spark.filescan.{CachedFileScans, UseFileJoinKeys}
 import io.oap.spark.iceberg.{CacheIcebergScans, UseIcebergJoinKeys}
 import io.oap.spark.internals.{ConfigKeys, SparkInternals, SparkVersion}
@@ -22,11 +22,12 @@ import io.oap.spark.sql.{CacheSelectParser, SystemCatalog, SystemRows}
  *   early push-down                                 V2 scan is built: columns, filters, aggregates
  *   cost-based join reordering
  *   dynamic partition pruning                       join keys become runtime filters of the scan
+ *   rules of users (extraOptimizations)             <-- KeysBelowShuffles: the same for cached DataFrames
  * }}}
  * When the plan is physical, [[SubqueryPruning]] adds runtime filters of its own, and
  * [[CacheIcebergScans]] and [[CachedFileScans]] have scans of Iceberg tables and V1 scans read through
  * the cache: in an adaptive plan before its first stage, so that EXPLAIN shows it, else with the
- * columnar rules. When a stage begins, [[UseJoinKeys]], [[UseIcebergJoinKeys]] and [[UseFileJoinKeys]]
+ * columnar rules. When a stage begins, [[ReadFrames]], [[UseIcebergJoinKeys]] and [[UseFileJoinKeys]]
  * give scans the keys of its broadcasts. [[KeepBuildSides]] comes last, with the columnar rules of each
  * stage.
  *
@@ -58,14 +59,17 @@ class OapExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectParser((_, spark) => new CacheSelectParser(spark))
     extensions.injectHintResolutionRule(_ => CacheHint.Mark)
     extensions.injectPostHocResolutionRule(_ => CacheHint.Apply)
-    extensions.injectPreCBORule(UseColumnCache(_))
+    extensions.injectPreCBORule { spark =>
+      KeysBelowShuffles.addTo(spark)
+      UseColumnCache(spark)
+    }
     extensions.injectPreCBORule(_ => SystemRows)
     extensions.injectColumnar(_ => SubqueryPruning.Columnar)
     extensions.injectQueryStagePrepRule(_ => CacheIcebergScans)
     extensions.injectColumnar(_ => CacheIcebergScans.Columnar)
     extensions.injectQueryStagePrepRule(CachedFileScans(_))
     extensions.injectColumnar(CachedFileScans.Columnar(_))
-    extensions.injectQueryStageOptimizerRule(_ => UseJoinKeys)
+    extensions.injectQueryStageOptimizerRule(_ => ReadFrames)
     extensions.injectQueryStageOptimizerRule(_ => UseIcebergJoinKeys)
     extensions.injectQueryStageOptimizerRule(_ => UseFileJoinKeys)
     extensions.injectColumnar(_ => KeepBuildSides.Columnar)

@@ -3,8 +3,9 @@ package io.oap.spark.dataframe
 import scala.util.control.NonFatal
 
 import org.apache.spark.{SparkContext, TaskContext}
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, DynamicPruningExpression, Expression}
 import org.apache.spark.sql.columnar.CachedBatch
+import org.apache.spark.sql.execution.InSubqueryExec
 
 import io.oap.spark.filter.{PreparedFilters, RowFilter, SentFilters, TaskFilter}
 
@@ -32,11 +33,18 @@ private[dataframe] object BatchConditions {
       conditions: Seq[Expression],
       cached: Seq[Attribute],
       context: SparkContext): Option[BatchConditions] = {
-    val places = cached.map(_.exprId).zipWithIndex.toMap
-    val filters = RowFilter.needed(RowFilter.of(conditions.map(_.transform {
-      case column: Attribute if places.contains(column.exprId) =>
-        column.withName(places(column.exprId).toString)
-    })))
+    val places = cached.map(_.exprId).zipWithIndex.toMap.view.mapValues(_.toString)
+    val filters = RowFilter.needed(conditions.flatMap {
+      case DynamicPruningExpression(in @ InSubqueryExec(column: Attribute, _, _, _, _, _)) =>
+        // Not as a set, which would hold an object for each of them.
+        in.values().flatMap(keys =>
+          RowFilter.oneOf(places(column.exprId), column.dataType, keys.toSeq))
+      case other =>
+        RowFilter.of(Seq(other.transform {
+          case column: Attribute if places.contains(column.exprId) =>
+            column.withName(places(column.exprId))
+        }))
+    })
     Option.when(filters.nonEmpty)(new BatchConditions(SentFilters.of(filters, context)))
   }
 }

@@ -7,22 +7,35 @@ import scala.util.control.NonFatal
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
+  And,
   Attribute,
   DynamicPruningExpression,
   Expression,
+  IsNotNull,
   NamedExpression
 }
 import org.apache.spark.sql.catalyst.optimizer.BuildRight
 import org.apache.spark.sql.catalyst.plans.{Inner, LeftSemi}
 import org.apache.spark.sql.execution.{
+  ColumnarToRowExec,
+  FileSourceScanExec,
   FilterExec,
+  InputAdapter,
   InSubqueryExec,
   LeafExecNode,
   ProjectExec,
   SparkPlan,
-  SubqueryBroadcastExec
+  SubqueryBroadcastExec,
+  WholeStageCodegenExec
 }
-import org.apache.spark.sql.execution.adaptive.BroadcastQueryStageExec
+import org.apache.spark.sql.execution.adaptive.{
+  AdaptiveSparkPlanExec,
+  BroadcastQueryStageExec,
+  QueryStageExec
+}
+import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec}
 import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
 
 import io.oap.spark.scan.CachedParquetScan
@@ -65,7 +78,8 @@ private[spark] final class BroadcastKeys(plan: SparkPlan) extends Logging {
       else found.getOrDefault(scan, Nil).collect {
         case (column, keys)
             if CachedParquetScan.equalMeansSameBytes(column.dataType) &&
-              keys.rows.exists(areOfUse(column, _)) => keys.contain(column)
+              keys.rows.exists(rows => areOfUse(column, rows) && keys.leaveOut(rows)) =>
+          keys.contain(column)
       }
     catch {
       case NonFatal(e) =>
@@ -126,10 +140,46 @@ private final class JoinedBroadcast(
   /** Rows of the broadcast; nothing where Spark has not counted them. */
   def rows: Option[BigInt] = stage.getRuntimeStatistics.rowCount
 
+  /**
+   * Whether so many keys are expected to leave rows out. Those of a whole table do not, as nearly every
+   * row has one of them; where they are very few they cost nothing either.
+   */
+  def leaveOut(rows: BigInt): Boolean =
+    rows <= JoinKeys.AlwaysFew || !JoinedBroadcast.isWhole(stage)
+
   /** The condition that a column has one of the keys, as Spark's dynamic pruning has it. */
   def contain(column: Attribute): Expression = {
     val id = NamedExpression.newExprId
     val values = SubqueryBroadcastExec(s"joinkeys#${id.id}", Seq(index), keys, stage)
     DynamicPruningExpression(InSubqueryExec(column, values, id))
+  }
+}
+
+private object JoinedBroadcast {
+
+  /** Whether a plan gives all rows of a table but those with nulls. */
+  private def isWhole(plan: SparkPlan): Boolean = plan match {
+    case stage: QueryStageExec => isWhole(stage.plan)
+    case reused: ReusedExchangeExec => isWhole(reused.child)
+    case adaptive: AdaptiveSparkPlanExec => isWhole(adaptive.executedPlan)
+    case filter: FilterExec => passesAll(filter.condition) && isWhole(filter.child)
+    case _: Exchange | _: ProjectExec | _: ColumnarToRowExec | _: WholeStageCodegenExec |
+        _: InputAdapter =>
+      plan.children.forall(isWhole)
+    // What is pushed down to a scan stands in a filter above it, too, unless it is about partitions.
+    case cached: InMemoryTableScanExec => isWhole(cached.relation.cachedPlan)
+    case files: FileSourceScanExec => files.partitionFilters.isEmpty
+    case batch: BatchScanExec =>
+      batch.scan match {
+        case scan: CachedParquetScan =>
+          scan.partitionFilters.isEmpty && batch.runtimeFilters.isEmpty
+        case _ => false
+      }
+    case _ => false
+  }
+
+  private def passesAll(condition: Expression): Boolean = condition match {
+    case And(left, right) => passesAll(left) && passesAll(right)
+    case other => other.isInstanceOf[IsNotNull]
   }
 }

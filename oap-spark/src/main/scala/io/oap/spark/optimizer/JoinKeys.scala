@@ -85,17 +85,12 @@ private[spark] final class JoinKeys(plan: LogicalPlan, conf: SQLConf)
   /** Whether a side is expected to have few rows beside those of a relation; true if unknown. */
   private def hasFewKeys(side: LogicalPlan, beside: LeafNode): Boolean =
     !(side.collectLeaves() :+ beside).forall(isKnown) ||
-      JoinKeys.areFew(expectedRows(side), expectedRows(beside))
+      JoinKeys.areFew(JoinKeys.expectedRows(side), JoinKeys.expectedRows(beside))
 
   private def isKnown(leaf: LogicalPlan): Boolean = leaf match {
     case _: DataSourceV2Relation => false
     case _ => leaf.stats.sizeInBytes < conf.defaultSizeInBytes
   }
-
-  /** By column statistics, or by the bytes of files, which are compressed: then it is too few. */
-  private def expectedRows(plan: LogicalPlan): BigInt =
-    plan.stats.rowCount.getOrElse(
-      plan.stats.sizeInBytes / EstimationUtils.getSizePerRow(plan.output))
 
   private val timesRead: Map[Any, Int] =
     plan.collectWithSubqueries { case relation: LeafNode => table(relation) }
@@ -181,11 +176,16 @@ private[spark] object JoinKeys {
   private val RowsOfAKey = 64
 
   /** So many keys cost a query nothing that can be told. */
-  private val AlwaysFew = BigInt(8192)
+  val AlwaysFew: BigInt = BigInt(8192)
 
   /** Whether so many keys are few enough for the rows that a scan is expected to have. */
   def areFew(keys: BigInt, rowsOfScan: => BigInt): Boolean =
     keys <= AlwaysFew || keys <= (rowsOfScan / RowsOfAKey).min(MostExpectedRows)
+
+  /** By column statistics, or by the bytes of files, which are compressed: then it is too few. */
+  def expectedRows(plan: LogicalPlan): BigInt =
+    plan.stats.rowCount.getOrElse(
+      plan.stats.sizeInBytes / EstimationUtils.getSizePerRow(plan.output))
 
   /** Whether this is a join, or has a condition that Spark turns into one. */
   def joins(node: LogicalPlan): Boolean = node match {

@@ -1,6 +1,7 @@
 package io.oap.spark.dataframe
 
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.ColumnarToRowExec
 
 import io.oap.cache.stats.{CacheCounters, Figure}
 
@@ -128,5 +129,77 @@ class FilteredFramesSuite extends FramesInPool {
     val part = "SELECT k, count(*) n FROM facts JOIN dimension ON k = key WHERE kind < 5 GROUP BY k"
     val counted = assertSame(s"SELECT * FROM ($part) a JOIN ($part) b ON a.k = b.k + 1")
     assert(dropped(counted) > 0)
+  }
+
+  test("joins_withAWholeTable_giveNoKeys") {
+    spark.sql("SELECT id key, id % 2 half FROM range(100000)").createOrReplaceTempView("dimension")
+    val join = "SELECT count(half), sum(price) FROM facts JOIN dimension ON id = key"
+    assert(dropped(assertSame(join)) === 0, "of all keys")
+    assert(dropped(assertSame(s"$join WHERE half IS NOT NULL")) === 0, "of all that are not null")
+    assert(dropped(assertSame(s"$join WHERE half < 1 AND key < 10000")) > 0, "of some")
+  }
+
+  /** Facts and customers are shuffled for their join, the days above it are broadcast. */
+  private def shuffling(body: => Unit): Unit = {
+    spark.sql("SELECT id day, id % 100 weekday FROM range(1000)").createOrReplaceTempView("days")
+    spark.sql(
+      "SELECT id customer, concat('a customer with a long name ', id) name FROM range(0, 200000, 3)")
+      .createOrReplaceTempView("customers")
+    // Both are known to be larger, and Spark would not broadcast them once it has them.
+    withConf(
+      "spark.sql.autoBroadcastJoinThreshold" -> "100KB",
+      "spark.sql.adaptive.autoBroadcastJoinThreshold" -> "20KB")(body)
+  }
+
+  private val Join = "FROM facts JOIN customers ON id = customer JOIN days ON k = day"
+
+  test("joins_aboveAShuffle_dropRowsBeforeIt") {
+    shuffling {
+      for (query <- Seq(
+          s"SELECT count(*), sum(price) $Join WHERE weekday = 7",
+          s"SELECT name, s $Join WHERE weekday = 7 AND d > 3",
+          "SELECT count(name) FROM (SELECT *, k AS other FROM facts) JOIN customers ON id = customer " +
+            "JOIN days ON other = day WHERE weekday = 7",
+          "SELECT count(name) FROM facts JOIN customers ON id = customer " +
+            "WHERE k IN (SELECT day FROM days WHERE weekday = 9)"
+        )) assert(dropped(assertSame(query)) > 0, query)
+      for (query <- Seq(
+          s"SELECT count(*) $Join",
+          "SELECT count(weekday), count(*) FROM facts JOIN customers ON id = customer " +
+            "LEFT JOIN days ON k = day AND weekday = 7",
+          "SELECT count(*) FROM (SELECT * FROM facts JOIN customers ON id = customer LIMIT 9000) " +
+            "JOIN days ON k < 0 OR k = day WHERE weekday = 7"
+        )) assert(dropped(assertSame(query)) === 0, query)
+    }
+  }
+
+  test("joinsAboveAShuffle_ofADataFrameThatStandsTwice_giveNoKeys") {
+    shuffling {
+      val part = s"(SELECT id, count(*) n $Join WHERE weekday = 7 GROUP BY id)"
+      val twice = s"SELECT count(*) FROM $part a JOIN $part b ON a.id = b.id"
+      assert(dropped(assertSame(twice)) === 0)
+      assert(dropped(assertSame(s"SELECT (SELECT sum(n) FROM $part) + sum(n) FROM $part")) === 0)
+    }
+  }
+
+  test("joinsAboveAShuffle_ofPlansThatAreNotAdaptive_giveNoKeys") {
+    shuffling {
+      withConf("spark.sql.adaptive.enabled" -> "false") {
+        assert(dropped(assertSame(s"SELECT count(*) $Join WHERE weekday = 7")) === 0)
+      }
+    }
+  }
+
+  test("scans_ofAdaptivePlans_giveColumns") {
+    def reads(query: DataFrame) = collect(executed(query)) { case row: ColumnarToRowExec =>
+      row
+    }.size
+    cached(spark.sql(Facts)) { frame =>
+      frame.count()
+      assert(reads(frame.groupBy("k").count()) === 1)
+      withConf("spark.sql.inMemoryColumnarStorage.enableVectorizedReader" -> "false") {
+        assert(reads(frame.groupBy("k").count()) === 0)
+      }
+    }
   }
 }
