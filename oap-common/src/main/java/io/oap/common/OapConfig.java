@@ -90,7 +90,7 @@ public final class OapConfig {
   public static final ConfigEntry<Boolean> CACHE_DATAFRAMES =
       bool(
           "spark.oap.cache.dataframes",
-          false,
+          true,
           Scope.SESSION,
           "Whether CACHE TABLE, cache() and persist() of this session keep columns as vector "
               + "chunks in the pool. They count to the four fifths of a pool that may stay; what has "

@@ -5,7 +5,7 @@ import org.apache.spark.sql.SparkSessionExtensions
 import org.slf4j.LoggerFactory
 
 import io.oap.spark.buildside.KeepBuildSides
-import io.oap.spark.dataframe.{DataFrames, KeysBelowShuffles, ReadFrames}
+import io.oap.spark.dataframe.{DataFrames, KeysBelowShuffles, PrunedFrames, ReadFrames}
 import io.oap.spark.filescan.{CachedFileScans, UseFileJoinKeys}
 import io.oap.spark.iceberg.{CacheIcebergScans, UseIcebergJoinKeys}
 import io.oap.spark.internals.{ConfigKeys, SparkInternals, SparkVersion}
@@ -72,6 +72,7 @@ class OapExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectQueryStageOptimizerRule(_ => ReadFrames)
     extensions.injectQueryStageOptimizerRule(_ => UseIcebergJoinKeys)
     extensions.injectQueryStageOptimizerRule(_ => UseFileJoinKeys)
+    extensions.injectColumnar(_ => PrunedFrames.Columnar)
     extensions.injectColumnar(_ => KeepBuildSides.Columnar)
   }
 }

@@ -1,23 +1,37 @@
 package io.oap.spark.dataframe
 
+import scala.util.control.NonFatal
+
+import org.apache.spark.internal.Logging
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{
-  Alias,
   And,
   Attribute,
+  AttributeSet,
   DynamicPruningSubquery,
   Expression,
   IsNotNull,
-  PredicateHelper
+  PredicateHelper,
+  SubqueryExpression
 }
 import org.apache.spark.sql.catalyst.optimizer.JoinSelectionHelper
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.{Inner, LeftSemi}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project, Subquery}
+import org.apache.spark.sql.catalyst.plans.logical.{
+  Filter,
+  Join,
+  LocalRelation,
+  LogicalPlan,
+  Project,
+  Range,
+  Subquery
+}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
-import io.oap.spark.optimizer.JoinKeys
+import io.oap.spark.optimizer.{BroadcastKeys, JoinKeys}
 import io.oap.spark.scan.CachedParquetScan
 
 /**
@@ -29,27 +43,44 @@ import io.oap.spark.scan.CachedParquetScan
  * Equal exchanges are made once only while they stay equal. So a DataFrame that stands in the plan more
  * than once gets no keys, nor does one in a subquery, which may stand in the plan around it.
  *
- * It comes after all rules of Spark's own: these take a dynamic pruning away that is above anything but a
+ * It comes after the rules of Spark's own that take a dynamic pruning away which is above anything but a
  * table of files.
  */
 private[spark] object KeysBelowShuffles
     extends Rule[LogicalPlan]
     with PredicateHelper
-    with JoinSelectionHelper {
+    with JoinSelectionHelper
+    with Logging {
 
-  /** Has a session apply the rule. Who sets such rules of his own later leaves it out. */
+  /** Has a session apply the rule. An extension has no door of its own to so late a place. */
   def addTo(spark: SparkSession): Unit = {
     val rules = spark.experimental.extraOptimizations
     if (!rules.contains(this)) spark.experimental.extraOptimizations = rules :+ this
   }
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
+    // With full retries Spark compares what a task shuffles when it runs again. A scan drops rows by keys as
+    // far as it comes by it.
     val isOn = conf.dynamicPartitionPruningEnabled && conf.exchangeReuseEnabled &&
-      conf.adaptiveExecutionEnabled && !plan.isInstanceOf[Subquery] && DataFrames.areOn(conf)
-    val frames =
-      if (isOn) plan.collectWithSubqueries { case frame: InMemoryRelation => frame } else Nil
-    val columns = frames.groupBy(_.cacheBuilder).values.collect { case Seq(once) => once.outputSet }
-    val prunings = of(plan).filter(one => columns.exists(_.contains(one.column)))
+      conf.adaptiveExecutionEnabled && conf.inMemoryPartitionPruning && DataFrames.areOn(conf) &&
+      !conf.shuffleChecksumMismatchFullRetryEnabled && !plan.isInstanceOf[Subquery] &&
+      !plan.isStreaming
+    try if (isOn) pruned(plan) else plan
+    catch {
+      case NonFatal(e) =>
+        logDebug("Cached DataFrames get no join keys before their shuffles", e)
+        plan
+    }
+  }
+
+  private def pruned(plan: LogicalPlan): LogicalPlan = {
+    val frames = plan.collectWithSubqueries { case frame: InMemoryRelation => frame }
+    val columns = frames.filter { frame =>
+      frames.count(_.cacheBuilder eq frame.cacheBuilder) == 1 && isOurs(frame)
+    }.map(_.outputSet)
+    val prunings =
+      if (columns.isEmpty) Nil
+      else proposed(plan).filter(one => columns.exists(_.contains(one.column)))
     if (prunings.isEmpty) plan
     else plan.transformUp { case frame: InMemoryRelation =>
       prunings.filter(one => frame.outputSet.contains(one.column)).map(_.condition)
@@ -57,8 +88,14 @@ private[spark] object KeysBelowShuffles
     }
   }
 
+  /** Whether its batches are there and are those that drop rows by conditions. */
+  private def isOurs(frame: InMemoryRelation): Boolean = {
+    val builder = frame.cacheBuilder
+    builder.isCachedColumnBuffersLoaded && FilledBatches.areIn(builder.cachedColumnBuffers)
+  }
+
   /** What a plan may add. It does not yet have it: Spark applies the rule until nothing changes. */
-  private def of(plan: LogicalPlan): Seq[Pruning] = {
+  private def proposed(plan: LogicalPlan): Seq[Pruning] = {
     val all = plan.collect {
       case ExtractEquiJoinKeys(Inner, leftKeys, rightKeys, _, _, left, right, hint) =>
         of(left, leftKeys, right, rightKeys, hintToBroadcastRight(hint)) ++
@@ -66,15 +103,12 @@ private[spark] object KeysBelowShuffles
       case ExtractEquiJoinKeys(LeftSemi, leftKeys, rightKeys, _, _, left, right, hint) =>
         of(left, leftKeys, right, rightKeys, hintToBroadcastRight(hint))
     }.flatten
-    val known = plan.collect { case node =>
-      node.expressions.flatMap(_.collect { case pruning: DynamicPruningSubquery =>
-        pruning.pruningKey.references.toSeq
-      }.flatten)
-    }.flatten
+    val pruned = AttributeSet(plan.flatMap(_.expressions).flatMap(_.collect {
+      case pruning: DynamicPruningSubquery => pruning.pruningKey
+    }))
     // A side that is changed itself would not be the broadcast that the keys are to come from.
     all.filterNot { one =>
-      known.exists(_.exprId == one.column.exprId) ||
-      all.exists(_.side.exists(_.outputSet.contains(one.column)))
+      pruned.contains(one.column) || all.exists(_.side.exists(_.outputSet.contains(one.column)))
     }
   }
 
@@ -89,11 +123,12 @@ private[spark] object KeysBelowShuffles
       side: LogicalPlan,
       keys: Seq[Expression],
       isHinted: Boolean): Seq[Pruning] =
-    if (!(isHinted || canBroadcastBySize(side, conf)) || !isSelective(side)) Nil
+    if (!(isHinted || canBroadcastBySize(side, conf)) || !isSelective(side) || !isRepeatable(side))
+      Nil
     else
       for {
         (key: Attribute, index) <- prunedKeys.zipWithIndex
-        (column, frame) <- shuffled(pruned, key, isBelow = false).toSeq
+        (column, frame) <- origin(pruned, key, isShuffled = false).toSeq
         if CachedParquetScan.equalMeansSameBytes(column.dataType) &&
           JoinKeys.areFew(JoinKeys.expectedRows(side), JoinKeys.expectedRows(frame))
       } yield {
@@ -110,28 +145,43 @@ private[spark] object KeysBelowShuffles
   }
 
   /**
+   * Whether the same rows come out whenever it runs. Spark makes the broadcast of a cached DataFrame once for
+   * the keys and once for the join: the stages that read it are not equal.
+   */
+  private def isRepeatable(plan: LogicalPlan): Boolean = plan match {
+    case Project(columns, child) => columns.forall(isRepeatable) && isRepeatable(child)
+    case Filter(condition, child) => isRepeatable(condition) && isRepeatable(child)
+    // Without a disk Spark drops rows for want of room, and computes them again, perhaps others.
+    case InMemoryRelation(_, builder, _) =>
+      builder.storageLevel.useDisk && builder.logicalPlan.deterministic
+    case LogicalRelation(_: HadoopFsRelation, _, _, _, _) => true
+    case _: DataSourceV2ScanRelation | _: LocalRelation | _: Range => true
+    case _ => false
+  }
+
+  private def isRepeatable(expression: Expression): Boolean =
+    expression.deterministic && !SubqueryExpression.hasSubquery(expression)
+
+  /**
    * The column of a cached DataFrame that a key is, where the DataFrame is shuffled on the way: through
    * what gives a row for each row it gets, or none, whatever other rows there are, and joins.
    *
-   * @param isBelow whether there was a shuffle above the plan
+   * @param isShuffled whether what the plan gives is shuffled
    */
-  private def shuffled(
+  private def origin(
       plan: LogicalPlan,
       key: Attribute,
-      isBelow: Boolean): Option[(Attribute, InMemoryRelation)] = plan match {
+      isShuffled: Boolean): Option[(Attribute, InMemoryRelation)] = plan match {
     case Project(columns, child) if columns.forall(_.deterministic) =>
-      columns.collectFirst {
-        case column: Attribute if column.exprId == key.exprId => column
-        case alias @ Alias(column: Attribute, _) if alias.exprId == key.exprId => column
-      }.flatMap(shuffled(child, _, isBelow))
-    case Filter(condition, child) if condition.deterministic => shuffled(child, key, isBelow)
+      BroadcastKeys.projected(columns, key).flatMap(origin(child, _, isShuffled))
+    case Filter(condition, child) if condition.deterministic => origin(child, key, isShuffled)
     case Join(left, right, Inner | LeftSemi, condition, hint)
         if condition.forall(_.deterministic) =>
       val isBroadcast = canBroadcastBySize(left, conf) || canBroadcastBySize(right, conf) ||
         hintToBroadcastLeft(hint) || hintToBroadcastRight(hint)
       val side = if (left.outputSet.contains(key)) left else right
-      shuffled(side, key, isBelow || !isBroadcast)
-    case frame: InMemoryRelation if isBelow =>
+      origin(side, key, isShuffled || !isBroadcast)
+    case frame: InMemoryRelation if isShuffled =>
       frame.output.find(_.exprId == key.exprId).map(_ -> frame)
     case _ => None
   }

@@ -1,6 +1,5 @@
 package io.oap.spark.dataframe
 
-import org.apache.spark.sql.catalyst.expressions.DynamicPruningExpression
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarToRowExec, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.TableCacheQueryStageExec
@@ -22,7 +21,7 @@ private[spark] object ReadFrames extends Rule[SparkPlan] {
       plan.transformUp {
         case stage @ TableCacheQueryStageExec(_, scan: InMemoryTableScanExec)
             if FilledBatches.areIn(scan.baseCacheRDD()) =>
-          val keys = scan.predicates.filter(_.isInstanceOf[DynamicPruningExpression]) ++
+          val keys = scan.predicates.filter(PrunedFrames.isPruning) ++
             broadcasts.conditions(stage) { (_, few) =>
               scan.runtimeStatistics.rowCount.exists(JoinKeys.areFew(few, _))
             }

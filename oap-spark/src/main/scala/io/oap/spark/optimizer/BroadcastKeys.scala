@@ -104,12 +104,9 @@ private[spark] final class BroadcastKeys(plan: SparkPlan) extends Logging {
     case other => other.children.foreach(pass(_, Nil, found))
   }
 
-  private def through(projected: Seq[NamedExpression], keys: Keys): Keys = for {
+  private def through(columns: Seq[NamedExpression], keys: Keys): Keys = for {
     (key, broadcast) <- keys
-    column <- projected.collectFirst {
-      case column: Attribute if column.exprId == key.exprId => column
-      case alias @ Alias(column: Attribute, _) if alias.exprId == key.exprId => column
-    }
+    column <- BroadcastKeys.projected(columns, key)
   } yield column -> broadcast
 
   /** Keys of a join that gives nothing for a row without one. */
@@ -123,6 +120,16 @@ private[spark] final class BroadcastKeys(plan: SparkPlan) extends Logging {
           column -> new JoinedBroadcast(stage, keys, index)
         }
       case _ => Nil
+    }
+}
+
+private[spark] object BroadcastKeys {
+
+  /** The column that a projection gives as another, or as itself. */
+  def projected(columns: Seq[NamedExpression], key: Attribute): Option[Attribute] =
+    columns.collectFirst {
+      case column: Attribute if column.exprId == key.exprId => column
+      case alias @ Alias(column: Attribute, _) if alias.exprId == key.exprId => column
     }
 }
 

@@ -182,7 +182,10 @@ private[spark] object JoinKeys {
   def areFew(keys: BigInt, rowsOfScan: => BigInt): Boolean =
     keys <= AlwaysFew || keys <= (rowsOfScan / RowsOfAKey).min(MostExpectedRows)
 
-  /** By column statistics, or by the bytes of files, which are compressed: then it is too few. */
+  /**
+   * How many rows a plan is expected to give: by statistics, or by its bytes. Those of files are compressed,
+   * so that it is too few.
+   */
   def expectedRows(plan: LogicalPlan): BigInt =
     plan.stats.rowCount.getOrElse(
       plan.stats.sizeInBytes / EstimationUtils.getSizePerRow(plan.output))

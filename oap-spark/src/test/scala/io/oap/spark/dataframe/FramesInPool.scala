@@ -7,9 +7,6 @@ import io.oap.spark.{CacheControl, CacheSuite}
 
 /** A suite about cached DataFrames. */
 trait FramesInPool extends CacheSuite {
-  override protected def settings: Map[String, String] =
-    super.settings + ("spark.oap.cache.dataframes" -> "true")
-
   override protected def beforeAll(): Unit = {
     SparkSerializer.forget()
     super.beforeAll()
