@@ -170,8 +170,7 @@ class Bench:
         if system.startswith("pool"):
             # DataFrames have four fifths of a pool at most.
             room = int(size * share(options) * 1.5 / (1 << 20)) + 64
-            pairs = ["spark.sql.extensions=io.oap.spark.OapExtensions", "spark.oap.cache.dataframes=true",
-                     f"spark.oap.pool.size={room}m"]
+            pairs = ["spark.sql.extensions=io.oap.spark.OapExtensions", f"spark.oap.pool.size={room}m"]
             if system == "pool-file":
                 file.mkdir(exist_ok=True)
                 pairs += ["spark.oap.pool.medium=file", f"spark.oap.pool.path={file}"]
