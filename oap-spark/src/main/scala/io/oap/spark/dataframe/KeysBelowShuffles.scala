@@ -10,8 +10,6 @@ import org.apache.spark.sql.catalyst.expressions.{
   AttributeSet,
   DynamicPruningSubquery,
   Expression,
-  IsNotNull,
-  PredicateHelper,
   SubqueryExpression
 }
 import org.apache.spark.sql.catalyst.optimizer.JoinSelectionHelper
@@ -48,7 +46,6 @@ import io.oap.spark.scan.CachedParquetScan
  */
 private[spark] object KeysBelowShuffles
     extends Rule[LogicalPlan]
-    with PredicateHelper
     with JoinSelectionHelper
     with Logging {
 
@@ -139,8 +136,7 @@ private[spark] object KeysBelowShuffles
 
   /** Whether there is a condition on values. */
   private def isSelective(plan: LogicalPlan): Boolean = plan.exists {
-    case Filter(condition, _) =>
-      splitConjunctivePredicates(condition).exists(!_.isInstanceOf[IsNotNull])
+    case Filter(condition, _) => !BroadcastKeys.onlyNotNull(condition)
     case _ => false
   }
 

@@ -1,19 +1,8 @@
 package io.oap.spark.dataframe
 
-import org.apache.spark.sql.catalyst.expressions.{
-  And,
-  DynamicPruningExpression,
-  Expression,
-  PredicateHelper
-}
+import org.apache.spark.sql.catalyst.expressions.{And, DynamicPruningExpression, PredicateHelper}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.{
-  ColumnarRule,
-  ColumnarToRowExec,
-  FilterExec,
-  InSubqueryExec,
-  SparkPlan
-}
+import org.apache.spark.sql.execution.{ColumnarRule, ColumnarToRowExec, FilterExec, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.TableCacheQueryStageExec
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 
@@ -35,12 +24,6 @@ private[spark] object PrunedFrames extends Rule[SparkPlan] with PredicateHelper 
   private def readsFrame(plan: SparkPlan): Boolean = plan match {
     case _: InMemoryTableScanExec | _: TableCacheQueryStageExec | _: KeyedFrameScan => true
     case ColumnarToRowExec(scan) => readsFrame(scan)
-    case _ => false
-  }
-
-  /** Whether this is a dynamic pruning that has not come to nothing. */
-  def isPruning(condition: Expression): Boolean = condition match {
-    case DynamicPruningExpression(_: InSubqueryExec) => true
     case _ => false
   }
 

@@ -1,7 +1,8 @@
 package io.oap.spark.dataframe
 
+import org.apache.spark.sql.catalyst.expressions.DynamicPruningExpression
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.{ColumnarToRowExec, SparkPlan}
+import org.apache.spark.sql.execution.{ColumnarToRowExec, InSubqueryExec, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.TableCacheQueryStageExec
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 
@@ -21,7 +22,10 @@ private[spark] object ReadFrames extends Rule[SparkPlan] {
       plan.transformUp {
         case stage @ TableCacheQueryStageExec(_, scan: InMemoryTableScanExec)
             if FilledBatches.areIn(scan.baseCacheRDD()) =>
-          val keys = scan.predicates.filter(PrunedFrames.isPruning) ++
+          val own = scan.predicates.collect {
+            case pruning @ DynamicPruningExpression(_: InSubqueryExec) => pruning
+          }
+          val keys = own ++
             broadcasts.conditions(stage) { (_, few) =>
               scan.runtimeStatistics.rowCount.exists(JoinKeys.areFew(few, _))
             }

@@ -131,6 +131,12 @@ private[spark] object BroadcastKeys {
       case column: Attribute if column.exprId == key.exprId => column
       case alias @ Alias(column: Attribute, _) if alias.exprId == key.exprId => column
     }
+
+  /** Whether a condition asks nothing of values but that they are there. */
+  def onlyNotNull(condition: Expression): Boolean = condition match {
+    case And(left, right) => onlyNotNull(left) && onlyNotNull(right)
+    case other => other.isInstanceOf[IsNotNull]
+  }
 }
 
 /**
@@ -169,7 +175,7 @@ private object JoinedBroadcast {
     case stage: QueryStageExec => isWhole(stage.plan)
     case reused: ReusedExchangeExec => isWhole(reused.child)
     case adaptive: AdaptiveSparkPlanExec => isWhole(adaptive.executedPlan)
-    case filter: FilterExec => passesAll(filter.condition) && isWhole(filter.child)
+    case filter: FilterExec => BroadcastKeys.onlyNotNull(filter.condition) && isWhole(filter.child)
     case _: Exchange | _: ProjectExec | _: ColumnarToRowExec | _: WholeStageCodegenExec |
         _: InputAdapter =>
       plan.children.forall(isWhole)
@@ -183,10 +189,5 @@ private object JoinedBroadcast {
         case _ => false
       }
     case _ => false
-  }
-
-  private def passesAll(condition: Expression): Boolean = condition match {
-    case And(left, right) => passesAll(left) && passesAll(right)
-    case other => other.isInstanceOf[IsNotNull]
   }
 }
