@@ -44,7 +44,7 @@ private[spark] final class CatalogPartitions(
   }
 
   private def list(): PartitioningAwareFileIndex = {
-    val now = catalog.filterPartitions(Nil)
+    val now = CatalogFiles.of(session, catalog).filterPartitions(Nil)
     listed(now)
     now
   }
