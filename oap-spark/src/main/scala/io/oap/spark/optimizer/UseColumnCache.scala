@@ -25,13 +25,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.oap.spark.cluster.Cluster
 import io.oap.spark.internals.{ConfigKeys, SparkInternals, SparkVersion}
-import io.oap.spark.scan.{
-  CachedParquetTable,
-  CatalogFiles,
-  CatalogPartitions,
-  PlacedStages,
-  V1Statistics
-}
+import io.oap.spark.scan.{CachedParquetTable, CatalogPartitions, PlacedStages, V1Statistics}
 import io.oap.spark.table.{CachedFormats, ScanCachePolicy, TableSelector, TablesRead}
 
 /**
@@ -79,8 +73,7 @@ case class UseColumnCache(session: SparkSession) extends Rule[LogicalPlan] with 
     // relation its pruned files and the statistics Spark alone would plan with. In the same way a
     // V1 relation gets the parts of variants it is asked for: V2 has a push-down of its own, which
     // fails on some filters.
-    val pruned = CatalogFiles.during(plan)(run(SparkInternals.prunePartitions, _))
-    val settled = run(PushVariantIntoScan, pruned)
+    val settled = run(PushVariantIntoScan, run(PruneCatalogPartitions, plan))
     val joinKeys = new JoinKeys(settled, conf)
     val choice = TableSelector.of(conf)
     val isPlaced = PlacedStages.mayBeIn(plan) && !countsOnLayout(plan)

@@ -1,43 +1,43 @@
 package io.oap.spark.scan
 
-import java.net.URI
 import java.util.concurrent.TimeUnit
 
 import scala.collection.mutable
 
 import com.google.common.cache.{Cache, CacheBuilder}
 import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
+import org.apache.spark.SparkContext
 import org.apache.spark.metrics.source.HiveCatalogMetrics
+import org.apache.spark.scheduler.{SparkListener, SparkListenerApplicationEnd}
 import org.apache.spark.sql
 import org.apache.spark.sql.catalyst.catalog.{CatalogTablePartition, ExternalCatalogUtils}
-import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression}
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.datasources
 import org.apache.spark.sql.execution.datasources.{
   CatalogFileIndex,
   FileStatusCache,
-  HadoopFsRelation,
-  LogicalRelation,
+  NoopCache,
   PartitionPath,
   PartitionSpec
 }
+import org.apache.spark.sql.internal.SQLConf
 
-import io.oap.spark.internals.CachedLists
+import io.oap.spark.internals.{CachedLists, PerSparkContext}
 
 /**
  * The files of a catalog table by partition, as Spark's own index gives them, and remembered from
  * query to query. Spark asks the catalog for partitions each time, which this does too; but it also
- * makes an index of all their files each time, some 30 µs for a partition, although the list of files
- * itself comes from a cache that lasts until the table is refreshed. The index that was made last
- * is given again where partitions are the same and that cache still has the lists it was made of.
+ * makes an index of all their files each time, although the lists of files themselves come from a
+ * cache that lasts until the table is refreshed. The index that was made last is given again where
+ * partitions are the same and that cache still has the lists it was made of. Thread-safe.
  *
  * @param original the index of Spark's that it stands for
  * @param lists the lists of files that the original has cached
  */
 private[spark] final class CatalogFiles private (
     session: SparkSession,
-    private val original: CatalogFileIndex,
+    original: CatalogFileIndex,
     lists: FileStatusCache)
     extends CatalogFileIndex(session, original.table, original.sizeInBytes) {
   import CatalogFiles._
@@ -50,31 +50,36 @@ private[spark] final class CatalogFiles private (
     val partitions =
       ExternalCatalogUtils.listPartitionsByFilter(state.conf, state.catalog, table, filters)
     val zone = state.conf.sessionLocalTimeZone
-    val asked = Asked(lists, zone, filters.map(_.sql))
+    val asked = Asked(lists, zone, SQLConf.get.ansiEnabled, filters.map(text))
+    val indexes = all.of(session.sparkContext)
     val known = Option(indexes.getIfPresent(asked)).filter(_.isOf(partitions, lists))
     known.foreach(one => HiveCatalogMetrics.incrementFileCacheHits(one.fileCount))
-    known.fold(index(asked, partitions, begun))(_.index)
+    known.fold(index(asked, partitions, begun)(indexes.put(asked, _)))(_.index)
   }
 
-  private def index(
-      asked: Asked,
-      partitions: Seq[CatalogTablePartition],
-      begun: Long): InMemoryFileIndex = {
+  /** Makes an index, and remembers it where it is known which lists it was made of. */
+  private def index(asked: Asked, partitions: Seq[CatalogTablePartition], begun: Long)(
+      remember: Known => Unit): InMemoryFileIndex = {
     val qualified = new Qualified
     val paths = partitions.map(one =>
       PartitionPath(one.toRow(partitionSchema, asked.zone), qualified(new Path(one.location))))
-    val before = listsOf(paths.map(_.path), lists)
+    val before = listsOf(paths.map(_.path))
     val made = new InMemoryFileIndex(
       session,
       PartitionSpec(partitionSchema, paths),
       lists,
       System.nanoTime() - begun)
     // Only lists that were there before and are there still are surely those it was made of.
-    for (were <- before if made.rootPaths.size == paths.size) {
+    for (were <- before if paths.size >= FewestPartitions && made.rootPaths.size == paths.size) {
       val known = Known(partitions, were, made)
-      if (known.isOf(partitions, lists)) indexes.put(asked, known)
+      if (known.isOf(partitions, lists)) remember(known)
     }
     made
+  }
+
+  private def listsOf(paths: Seq[Path]): Option[Seq[Array[FileStatus]]] = {
+    val found = paths.iterator.map(lists.getLeafFiles).takeWhile(_.isDefined).flatten.toVector
+    Option.when(found.size == paths.size)(found)
   }
 
   /** Paths with the scheme and the folder of their file system, which each is asked for once. */
@@ -93,23 +98,36 @@ private[spark] final class CatalogFiles private (
 
 private[spark] object CatalogFiles {
 
+  /** An index of less is made soon. */
+  private[scan] val FewestPartitions = 32
+
   /** Of partitions and files together; each takes some hundred bytes. */
   private val MostPaths = 1L << 18
 
-  /** Indexes hold on to their session. */
+  /** What an index holds besides, as if it were paths: a configuration of Hadoop's. */
+  private val IndexWeight = 512
+
+  /** How long an index stays without use, since it holds its session. */
   private val Minutes = 10L
 
   /**
    * What an index was asked for. Answers are compared, so equal texts of different conditions do no
    * harm.
+   *
+   * @param zone by which a partition's text becomes a time
+   * @param isAnsi whether a text that is no value of its column is an error
    */
-  private final case class Asked(lists: FileStatusCache, zone: String, filters: Seq[String])
+  private final case class Asked(
+      lists: FileStatusCache,
+      zone: String,
+      isAnsi: Boolean,
+      filters: Seq[String])
 
   /**
    * An index as Spark makes it, by whose name plans show it. Spark compares indexes by all their
    * paths, several times for each query, although it mostly has the same one in both hands.
    *
-   * @param nanos how long the catalog took to answer
+   * @param nanos how long the catalog took to answer, then
    */
   private final class InMemoryFileIndex(
       session: SparkSession,
@@ -152,62 +170,49 @@ private[spark] object CatalogFiles {
     def fileCount: Int = files.iterator.map(_.length).sum
   }
 
-  // One segment: Guava divides the capacity among segments, and an index may need most of it.
-  private val indexes: Cache[Asked, Known] = CacheBuilder
-    .newBuilder()
-    .concurrencyLevel(1)
-    .softValues()
-    .maximumWeight(MostPaths)
-    .weigher[Asked, Known]((_, known) => known.files.size + known.fileCount)
-    .expireAfterAccess(Minutes, TimeUnit.MINUTES)
-    .build()
-
-  private def listsOf(
-      paths: Seq[Path],
-      lists: FileStatusCache): Option[Seq[Array[FileStatus]]] = {
-    val found = paths.iterator.map(lists.getLeafFiles).takeWhile(_.isDefined).flatten.toVector
-    Option.when(found.size == paths.size)(found)
-  }
-
+  /** Whether they have the same values: those may depend on properties, such as a time zone. */
   private def areSame(one: CatalogTablePartition, other: CatalogTablePartition): Boolean =
-    (one eq other) || one.spec == other.spec && placeOf(one) == placeOf(other)
+    (one eq other) || one.spec == other.spec && one.storage == other.storage
 
-  private def placeOf(partition: CatalogTablePartition): Option[URI] = partition.storage.locationUri
+  private type Indexes = Cache[Asked, Known]
 
-  /** Returns an index that remembers, for one of Spark's; that itself where it does not tell enough. */
-  def of(session: sql.SparkSession, index: CatalogFileIndex): CatalogFileIndex =
-    (session, index) match {
-      case (_, known: CatalogFiles) => known
-      case (classic: SparkSession, _) if index.partitionSchema.nonEmpty =>
-        CachedLists.of(index).fold(index)(new CatalogFiles(classic, index, _))
-      case _ => index
-    }
+  private val all = new PerSparkContext[Indexes](begin)
 
-  /** Runs a rule on a plan whose catalog tables remember their files meanwhile. */
-  def during(plan: LogicalPlan)(rule: LogicalPlan => LogicalPlan): LogicalPlan = {
-    val marked = files(plan) { files =>
-      files.location match {
-        case index: CatalogFileIndex =>
-          val other = of(files.sparkSession, index)
-          files.copy(location = other, options = files.options + Mark)(files.sparkSession)
-        case _ => files
-      }
+  private def begin(context: SparkContext): Indexes = {
+    // One segment: Guava divides the capacity among segments, and an index may need most of it.
+    val indexes: Indexes = CacheBuilder
+      .newBuilder()
+      .concurrencyLevel(1)
+      .softValues()
+      .maximumWeight(MostPaths)
+      .weigher[Asked, Known]((_, known) => IndexWeight + known.files.size + known.fileCount)
+      .expireAfterAccess(Minutes, TimeUnit.MINUTES)
+      .build()
+    // A context that has stopped takes no listeners.
+    if (!context.isStopped) {
+      context.addSparkListener(new SparkListener {
+        override def onApplicationEnd(end: SparkListenerApplicationEnd): Unit =
+          indexes.invalidateAll()
+      })
     }
-    files(rule(marked)) { files =>
-      val location = files.location match {
-        case known: CatalogFiles => known.original
-        case settled => settled
-      }
-      files.copy(location = location, options = files.options - Mark._1)(files.sparkSession)
-    }
+    indexes
   }
 
-  // Indexes of one table are equal to Spark, and it keeps a relation that only becomes an equal one.
-  private val Mark = "io.oap.remembers" -> "files"
+  /** A condition without what differs from query to query. */
+  private def text(filter: Expression): String = filter.transform {
+    case column: AttributeReference => column.withQualifier(Nil)
+  }.sql
 
-  private def files(plan: LogicalPlan)(other: HadoopFsRelation => HadoopFsRelation): LogicalPlan =
-    plan.transform {
-      case relation @ LogicalRelation(files: HadoopFsRelation, _, _, _, _) =>
-        relation.copy(relation = other(files))
+  /**
+   * Returns an index that remembers, for one of Spark's. Returns that itself where its lists of files
+   * are not readable or not cached, and where it is of a subclass, which may list other files.
+   */
+  def of(session: sql.SparkSession, index: CatalogFileIndex): CatalogFileIndex =
+    (session, CachedLists.of(index)) match {
+      case (classic: SparkSession, Some(lists))
+          if index.getClass == classOf[CatalogFileIndex] && index.partitionSchema.nonEmpty &&
+            (lists ne NoopCache) =>
+        new CatalogFiles(classic, index, lists)
+      case _ => index
     }
 }

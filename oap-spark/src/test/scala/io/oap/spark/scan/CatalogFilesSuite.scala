@@ -1,27 +1,37 @@
 package io.oap.spark.scan
 
+import java.nio.file.Files
+
 import scala.util.Random
 
 import org.apache.spark.sql.{AnalysisException, DataFrame}
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.FileSourceScanExec
-import org.apache.spark.sql.execution.datasources.{FileIndex, InMemoryFileIndex}
+import org.apache.spark.sql.execution.datasources.{
+  CatalogFileIndex,
+  FileIndex,
+  HadoopFsRelation,
+  InMemoryFileIndex,
+  LogicalRelation
+}
 
 import io.oap.spark.CacheSuite
 
 /** Indexes of catalog tables are given again, but never one that Spark would not make now. */
 class CatalogFilesSuite extends CacheSuite {
-  private val Steps = 30
-  private val Parts = 5
+  private val Steps = 25
+  private val Parts = CatalogFiles.FewestPartitions + 4
+  private val ChangedParts = 5
 
   private def sql(text: String): DataFrame = spark.sql(text)
 
   private def create(table: String, format: String = "parquet"): Unit = {
     sql(s"CREATE TABLE $table (id BIGINT, part INT) USING $format PARTITIONED BY (part)")
-    insert(table, 0, 1, 2): Unit
+    insert(table): Unit
   }
 
-  private def insert(table: String, parts: Int*): DataFrame =
-    sql(s"INSERT INTO $table SELECT id, explode(array(${parts.mkString(", ")})) FROM range(10)")
+  private def insert(table: String): DataFrame =
+    sql(s"INSERT INTO $table SELECT id, explode(sequence(1, $Parts)) FROM range(0, 4, 1, 1)")
 
   private def all(table: String) = sql(s"SELECT * FROM $table WHERE part IS NOT NULL")
 
@@ -43,25 +53,61 @@ class CatalogFilesSuite extends CacheSuite {
   private def assertSame(query: => DataFrame, clue: String): Unit =
     assertRows(rows(query), alone(rows(query)), clue)
 
-  test("an index is given again") {
+  private def relations(query: DataFrame): Seq[HadoopFsRelation] =
+    query.queryExecution.optimizedPlan.collect {
+      case LogicalRelation(files: HadoopFsRelation, _, _, _, _) => files
+    }
+
+  test("an index is given again, to other names of the table, too") {
     create("again")
     val index = remembered(all("again"))
     assert(index.getClass.getSimpleName === classOf[InMemoryFileIndex].getSimpleName)
-    assert(indexOf(sql("SELECT id FROM again AS other WHERE part > 0")) ne index)
-    sql("REFRESH TABLE again")
-    assert(indexOf(all("again")) ne index)
+    assert(indexOf(sql("SELECT id FROM again AS other WHERE part IS NOT NULL")) eq index)
+    assert(indexOf(sql("SELECT id FROM again WHERE part > 0")) ne index)
+  }
+
+  test("an index of few partitions is made again") {
+    create("few")
+    def few = sql(s"SELECT id FROM few WHERE part < ${CatalogFiles.FewestPartitions}")
+    few.collect()
+    assert(indexOf(few) ne indexOf(few))
   }
 
   test("an index of a table that Spark reads in V1 is given again") {
     create("lines", "json")
     remembered(all("lines"))
-    insert("lines", 0, 7)
+    insert("lines")
     assertSame(all("lines"), "after INSERT")
+  }
+
+  test("relations that stay Spark's are as without the cache") {
+    create("stays", "json")
+    for (query <- Seq("SELECT * FROM stays", "SELECT * FROM stays WHERE part > 3")) {
+      val (here, there) = (relations(sql(query)), alone(relations(sql(query))))
+      assert(here.map(_.options) === there.map(_.options))
+      assert(here.map(_.location.getClass.getSimpleName) ===
+        there.map(_.location.getClass.getSimpleName))
+    }
+  }
+
+  test("an index of a subclass is asked itself") {
+    create("skips")
+    val index = sql("SELECT * FROM skips").queryExecution.analyzed.collectFirst {
+      case LogicalRelation(HadoopFsRelation(index: CatalogFileIndex, _, _, _, _, _), _, _, _, _) =>
+        index
+    }.get
+    val fewer = new CatalogFileIndex(spark, index.table, index.sizeInBytes) {
+      override def filterPartitions(filters: Seq[Expression]): InMemoryFileIndex =
+        throw new UnsupportedOperationException
+    }
+    assert(CatalogFiles.of(spark, index) ne index)
+    assert(CatalogFiles.of(spark, fewer) eq fewer)
   }
 
   test("values of partitions are those of the session's time zone") {
     sql("CREATE TABLE moments (id BIGINT, at TIMESTAMP) USING parquet PARTITIONED BY (at)")
-    sql("INSERT INTO moments VALUES (1, TIMESTAMP'2020-01-01 00:00:00'), (2, TIMESTAMP'2021-06-01 12:00:00')")
+    sql(
+      s"INSERT INTO moments SELECT id, timestamp_seconds(1600000000 + id * 3600) FROM range($Parts)")
     def moments = sql("SELECT id, unix_micros(at) FROM moments WHERE at IS NOT NULL")
     val zones = Seq("UTC", "Asia/Tokyo", "UTC").map { zone =>
       withConf("spark.sql.session.timeZone" -> zone) {
@@ -73,19 +119,29 @@ class CatalogFilesSuite extends CacheSuite {
     assert(zones.toSet.size === 2)
   }
 
+  test("a folder whose name is no value of the column is null or an error, as the session says") {
+    create("folders")
+    Files.createDirectories(folder.resolve("warehouse/folders/part=none"))
+    sql("INSERT INTO folders VALUES (1, 1)")
+    sql("ALTER TABLE folders RECOVER PARTITIONS")
+    for (isAnsi <- Seq("false", "true", "false"))
+      withConf("spark.sql.ansi.enabled" -> isAnsi) {
+        for (_ <- 1 to 3)
+          assertSameOutcome(sql("SELECT part, count(*) FROM folders GROUP BY part"))
+      }
+  }
+
   test("files that others add are seen after a refresh, as by Spark alone") {
     create("others")
     remembered(all("others"))
-    val folder = s"${path("warehouse")}/others/part=0"
-    spark.range(100, 110, 1, 1).write.mode("append").parquet(folder)
+    val before = rows(all("others"))
+    spark.range(100, 110, 1, 1).write.mode("append")
+      .parquet(s"${path("warehouse")}/others/part=1")
+    assert(rows(all("others")) === before)
     assertSame(all("others"), "before a refresh")
-    for (refresh <- Seq(
-        () => sql("REFRESH TABLE others"),
-        () => spark.catalog.refreshByPath(s"${path("warehouse")}/others"))) {
-      spark.range(100, 110, 1, 1).write.mode("append").parquet(folder)
-      refresh()
-      assertSame(all("others"), "after a refresh")
-    }
+    sql("REFRESH TABLE others")
+    assert(rows(all("others")).size === before.size + 10)
+    assertSame(all("others"), "after a refresh")
   }
 
   test("whatever changes a table is seen") {
@@ -93,7 +149,7 @@ class CatalogFilesSuite extends CacheSuite {
     info(s"seed $seed")
     val random = new Random(seed)
     create("changes")
-    def part = random.nextInt(Parts)
+    def part = random.nextInt(ChangedParts)
     val changes = Seq[() => String](
       () => s"INSERT INTO changes SELECT id, $part FROM range(${random.nextInt(5) + 1})",
       () => s"INSERT OVERWRITE changes PARTITION (part = $part) SELECT id FROM range(3)",
@@ -108,13 +164,14 @@ class CatalogFilesSuite extends CacheSuite {
       val change = changes(random.nextInt(changes.size))()
       try sql(change)
       catch { case _: AnalysisException => () } // there is no such partition
-      for (run <- 1 to 3) {
+      for (run <- 1 to 2) {
         val clue = s"seed $seed, step $step, $change, run $run"
-        val least = random.nextInt(Parts)
+        val least = random.nextInt(3)
         assertSame(all("changes"), clue)
         assertSame(sql("SELECT part, count(*) FROM changes GROUP BY part"), clue)
         assertSame(sql(s"SELECT * FROM changes WHERE part > $least"), clue)
       }
+      remembered(all("changes"))
     }
   }
 

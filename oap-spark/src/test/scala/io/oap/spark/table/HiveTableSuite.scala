@@ -65,6 +65,21 @@ class HiveTableSuite extends TableSuite {
         "SELECT p, count(id) FROM by_name GROUP BY p"))
   }
 
+  test("a partition may say in which time zone its values are") {
+    sql("CREATE TABLE zones (id BIGINT) PARTITIONED BY (at TIMESTAMP) STORED AS PARQUET")
+    withConf("hive.exec.dynamic.partition.mode" -> "nonstrict") {
+      sql("INSERT INTO zones SELECT id, timestamp_seconds(1600000000 + id * 3600) FROM range(40)")
+    }
+    def moments = sql("SELECT id, unix_micros(at) FROM zones WHERE at IS NOT NULL")
+    for (_ <- 1 to 3) rows(moments)
+    val before = rows(moments)
+    val at = sql("SELECT CAST(min(at) AS STRING) FROM zones").head().getString(0)
+    sql(s"ALTER TABLE zones PARTITION (at = '$at') SET SERDEPROPERTIES ('timeZone' = 'Asia/Tokyo')")
+    val after = alone(rows(moments))
+    assert(after !== before)
+    assertRows(rows(moments), after, "after the partition was altered")
+  }
+
   test("what is cached of Hive tables is chosen as for others") {
     sql("CREATE TABLE chosen (id BIGINT) STORED AS PARQUET TBLPROPERTIES ('oap.cache' = 'off')")
     sql("INSERT INTO chosen SELECT id FROM range(10)")
