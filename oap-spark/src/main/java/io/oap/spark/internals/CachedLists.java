@@ -1,6 +1,5 @@
 package io.oap.spark.internals;
 
-import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import org.apache.spark.sql.execution.datasources.CatalogFileIndex;
 import org.apache.spark.sql.execution.datasources.FileStatusCache;
@@ -12,18 +11,10 @@ import scala.Option;
  * readable here. Thread-safe.
  */
 public final class CachedLists {
-  private static final VarHandle LISTS = find();
+  private static final VarHandle LISTS =
+      PrivateFields.find(CatalogFileIndex.class, "fileStatusCache", FileStatusCache.class);
 
   private CachedLists() {}
-
-  private static VarHandle find() {
-    try {
-      return MethodHandles.privateLookupIn(CatalogFileIndex.class, MethodHandles.lookup())
-          .findVarHandle(CatalogFileIndex.class, "fileStatusCache", FileStatusCache.class);
-    } catch (ReflectiveOperationException | RuntimeException e) {
-      return null;
-    }
-  }
 
   /** The lists of an index, where this Spark lets them be read. */
   public static Option<FileStatusCache> of(CatalogFileIndex index) {

@@ -1,6 +1,5 @@
 package io.oap.spark.internals;
 
-import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
 
@@ -9,18 +8,10 @@ import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
  * row. Where this Spark keeps them in another way they are not readable here. Thread-safe.
  */
 public final class OnHeapNulls {
-  private static final VarHandle NULLS = find();
+  private static final VarHandle NULLS =
+      PrivateFields.find(OnHeapColumnVector.class, "nulls", byte[].class);
 
   private OnHeapNulls() {}
-
-  private static VarHandle find() {
-    try {
-      return MethodHandles.privateLookupIn(OnHeapColumnVector.class, MethodHandles.lookup())
-          .findVarHandle(OnHeapColumnVector.class, "nulls", byte[].class);
-    } catch (ReflectiveOperationException | RuntimeException e) {
-      return null;
-    }
-  }
 
   /** Whether this Spark lets them be read. */
   public static boolean areReadable() {

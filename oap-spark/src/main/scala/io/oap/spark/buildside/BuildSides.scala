@@ -162,13 +162,10 @@ private[spark] object BuildSides {
       OapConfig.BUILDSIDES_MAX_SIZE.get(SparkInternals.confOf(context).getOption(_).orNull),
       rows => Option(weak.get).exists(_.getPersistentRDDs.contains(rows.rdd))
     )
-    // A context that has stopped takes no listeners.
-    if (!context.isStopped) {
-      context.addSparkListener(new SparkListener {
-        override def onUnpersistRDD(gone: SparkListenerUnpersistRDD): Unit =
-          sides.forget(CachedRows(gone.rddId))
-      })
-    }
+    PerSparkContext.listen(context)(new SparkListener {
+      override def onUnpersistRDD(gone: SparkListenerUnpersistRDD): Unit =
+        sides.forget(CachedRows(gone.rddId))
+    })
     sides
   }
 

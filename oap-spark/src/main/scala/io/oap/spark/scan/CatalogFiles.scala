@@ -98,7 +98,7 @@ private[spark] final class CatalogFiles private (
 
 private[spark] object CatalogFiles {
 
-  /** An index of less is made soon. */
+  /** An index of fewer is made quickly, so it is not remembered. */
   private[scan] val FewestPartitions = 32
 
   /** Of partitions and files together; each takes some hundred bytes. */
@@ -127,7 +127,7 @@ private[spark] object CatalogFiles {
    * An index as Spark makes it, by whose name plans show it. Spark compares indexes by all their
    * paths, several times for each query, although it mostly has the same one in both hands.
    *
-   * @param nanos how long the catalog took to answer, then
+   * @param nanos how long it took to know the partitions, when the index was made
    */
   private final class InMemoryFileIndex(
       session: SparkSession,
@@ -145,8 +145,8 @@ private[spark] object CatalogFiles {
     private lazy val hash = super.hashCode()
 
     override def equals(other: Any): Boolean = other match {
-      case that: AnyRef => (this eq that) || super.equals(that)
-      case _ => false
+      case same: AnyRef if same eq this => true
+      case _ => super.equals(other)
     }
 
     override def hashCode(): Int = hash
@@ -167,7 +167,7 @@ private[spark] object CatalogFiles {
       partitions.corresponds(now)(areSame) && index.rootPaths.corresponds(files)((path, were) =>
         lists.getLeafFiles(path).exists(_ eq were))
 
-    def fileCount: Int = files.iterator.map(_.length).sum
+    val fileCount: Int = files.iterator.map(_.length).sum
   }
 
   /** Whether they have the same values: those may depend on properties, such as a time zone. */
@@ -188,13 +188,10 @@ private[spark] object CatalogFiles {
       .weigher[Asked, Known]((_, known) => IndexWeight + known.files.size + known.fileCount)
       .expireAfterAccess(Minutes, TimeUnit.MINUTES)
       .build()
-    // A context that has stopped takes no listeners.
-    if (!context.isStopped) {
-      context.addSparkListener(new SparkListener {
-        override def onApplicationEnd(end: SparkListenerApplicationEnd): Unit =
-          indexes.invalidateAll()
-      })
-    }
+    PerSparkContext.listen(context)(new SparkListener {
+      override def onApplicationEnd(end: SparkListenerApplicationEnd): Unit =
+        indexes.invalidateAll()
+    })
     indexes
   }
 

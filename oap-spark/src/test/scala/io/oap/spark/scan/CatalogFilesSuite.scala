@@ -15,10 +15,10 @@ import org.apache.spark.sql.execution.datasources.{
   LogicalRelation
 }
 
-import io.oap.spark.CacheSuite
+import io.oap.spark.{CacheSuite, UnloggedFailures}
 
 /** Indexes of catalog tables are given again, but never one that Spark would not make now. */
-class CatalogFilesSuite extends CacheSuite {
+class CatalogFilesSuite extends CacheSuite with UnloggedFailures {
   private val Steps = 25
   private val Parts = CatalogFiles.FewestPartitions + 4
   private val ChangedParts = 5
