@@ -4,6 +4,7 @@ import io.oap.common.ConfigEntry.Scope;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 
@@ -56,6 +57,18 @@ final class ConfigEntries {
           }
           return list;
         });
+  }
+
+  /** Of a form that {@link ConfigText} or a class of its own parses. */
+  static <T> ConfigEntry<T> parsed(
+      String key,
+      String kind,
+      String defaultText,
+      String allowed,
+      String meaning,
+      Function<String, T> parse) {
+    return new ConfigEntry<>(
+        key, kind, defaultText, allowed, Scope.STATIC, "0.1.0", meaning, parse);
   }
 
   private static Stream<String> items(String text) {

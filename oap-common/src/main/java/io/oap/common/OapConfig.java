@@ -3,6 +3,7 @@ package io.oap.common;
 import static io.oap.common.ConfigEntries.bool;
 import static io.oap.common.ConfigEntries.choice;
 import static io.oap.common.ConfigEntries.duration;
+import static io.oap.common.ConfigEntries.parsed;
 import static io.oap.common.ConfigEntries.shares;
 import static io.oap.common.ConfigEntries.size;
 import static io.oap.common.ConfigEntries.tables;
@@ -122,13 +123,11 @@ public final class OapConfig {
               + "longer than Spark has it stay, and nothing is copied.");
 
   public static final ConfigEntry<Optional<PoolShare>> CACHE_REPLICAS =
-      new ConfigEntry<>(
+      parsed(
           "spark.oap.cache.replicas",
           "percent or bytes",
           "",
           PoolShare.ALLOWED + ", or nothing",
-          Scope.STATIC,
-          "0.1.0",
           "How much of its pool each executor keeps second copies in, of what is asked for most in "
               + "the pools of others, for when one of them dies without notice. A copy takes free "
               + "room, or the place of what is asked for less often. Nothing: no copies are made.",
@@ -156,8 +155,8 @@ public final class OapConfig {
           "spark.oap.buildsides.enabled",
           true,
           Scope.SESSION,
-          "Whether queries of this session keep the broadcast side of a join, where it comes from "
-              + "cached tables only, for the next query, and take those that others have kept.");
+          "Whether queries of this session keep what Spark broadcasts or shuffles of cached tables "
+              + "for the next query, and take what others have kept.");
 
   public static final ConfigEntry<Long> BUILDSIDES_MAX_SIZE =
       size(
@@ -167,6 +166,15 @@ public final class OapConfig {
           "How much the broadcast sides that are kept may have together, for all sessions. They lie "
               + "in the storage memory of the driver and of each executor that has used them, which "
               + "puts them on disk when it is short. 0: none is kept.");
+
+  public static final ConfigEntry<Long> BUILDSIDES_MAX_SHUFFLE_SIZE =
+      size(
+          "spark.oap.buildsides.maxShuffleSize",
+          "1g",
+          0,
+          "How much the shuffles of tables that are kept may have together, for all sessions, on the "
+              + "disks of all executors; each counts 16m beside its files. Not one larger than an eighth "
+              + "of it, nor with dynamic allocation, which waits for shuffles to go. 0: none is kept.");
 
   /** In bytes. */
   public static final long LEAST_POOL_SIZE = 1L << 20;
@@ -180,13 +188,11 @@ public final class OapConfig {
               + "executor's memory overhead.");
 
   public static final ConfigEntry<String> POOL_PATH =
-      new ConfigEntry<>(
+      parsed(
           "spark.oap.pool.path",
           "list of paths",
           "",
           "at most 16 directories or devices, separated by commas, or nothing",
-          Scope.STATIC,
-          "0.1.0",
           "Directories in which each executor keeps its pool, one unnamed file in each, of equal "
               + "size: mounts of tmpfs, of a disk, or of a DAX file system on persistent memory. "
               + "For spark.oap.pool.medium=devdax, character devices such as /dev/dax0.0. Without "
@@ -205,17 +211,14 @@ public final class OapConfig {
               + "file if there is a path, else dram.");
 
   public static final ConfigEntry<String> POOL_NODES =
-      new ConfigEntry<>(
+      parsed(
           "spark.oap.pool.nodes",
           "list of numbers",
           "",
           "node numbers below 64, separated by commas, perhaps after interleave:, or nothing",
-          Scope.STATIC,
-          "0.1.0",
-          "Memory nodes for spark.oap.pool.medium=node: CXL or high-bandwidth memory, or persistent"
-              + " memory as system-ram. An equal part of the pool lies on each, or, after"
-              + " interleave:, every page on the next. Nothing: the node that the executor starts "
-              + "on.",
+          "Memory nodes for spark.oap.pool.medium=node: CXL or high-bandwidth memory, or persistent "
+              + "memory as system-ram. An equal part of the pool lies on each, or, after interleave:, "
+              + "every page on the next. Nothing: the node that the executor starts on.",
           ConfigText::parseNodes);
 
   public static final ConfigEntry<Boolean> POOL_PREFAULT =
@@ -267,13 +270,11 @@ public final class OapConfig {
               + "the one pool), paths and version of OAP. For the policy s3fifo; cannot be resized.");
 
   public static final ConfigEntry<PoolTiers> POOL_TIERS =
-      new ConfigEntry<>(
+      parsed(
           "spark.oap.pool.tiers",
           "list of tiers",
           "",
           PoolTiers.ALLOWED,
-          Scope.STATIC,
-          "0.1.0",
           "What the pool consists of: memory (dram, its size, in place of spark.oap.pool.size), and "
               + "a file in a folder on a local disk, NVMe above all. What leaves memory and is "
               + "asked for again and again goes to the file, and comes back from there rather than "
@@ -291,13 +292,11 @@ public final class OapConfig {
               + "are there for comparison.");
 
   public static final ConfigEntry<String> NUMA_BIND =
-      new ConfigEntry<>(
+      parsed(
           "spark.oap.numa.bind",
           "string",
           "off",
           "off, auto, or node numbers below 64, separated by commas",
-          Scope.STATIC,
-          "0.1.0",
           "Which memory nodes (NUMA) of its host an executor keeps to: a pool with "
               + "spark.oap.pool.medium=dram, as far as there is room, and its tasks "
               + "(spark.oap.numa.tasks). auto: the one that the fewest executors of the host have "
@@ -332,6 +331,7 @@ public final class OapConfig {
           CACHE_FOOTER_SIZE,
           BUILDSIDES_ENABLED,
           BUILDSIDES_MAX_SIZE,
+          BUILDSIDES_MAX_SHUFFLE_SIZE,
           POOL_SIZE,
           POOL_PATH,
           POOL_MEDIUM,

@@ -1,6 +1,5 @@
 package io.oap.spark.buildside
 
-import org.apache.spark.sql.catalyst.plans.physical.BroadcastMode
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.internal.SQLConf
 
@@ -9,21 +8,21 @@ import io.oap.spark.iceberg.IcebergRows
 import io.oap.spark.internals.SparkInternals
 
 /**
- * All that decides about the relation of a broadcast.
+ * All that decides about what an exchange makes.
  *
- * @param mode how rows become a relation, in canonical form
+ * @param form what rows become, in canonical form: the mode of a broadcast, the partitioning of a shuffle
  * @param reads what each scan of the shape reads: which versions of which files, or which DataFrame
  * @param settings what the session has set to other values than Spark's, but for what no row
  *     depends on
  */
 private[spark] final case class BuildSideKey(
     shape: PlanShape,
-    mode: BroadcastMode,
+    form: Any,
     reads: Seq[Any],
     settings: Map[String, String]) {
 
   // Asked for often, and it takes a walk over all of it.
-  override lazy val hashCode: Int = (shape, mode, reads, settings).##
+  override lazy val hashCode: Int = (shape, form, reads, settings).##
 
   /** The cached DataFrames that rows come from. */
   def frames: Seq[CachedRows] = reads.collect { case rows: CachedRows => rows }
@@ -56,20 +55,20 @@ private[spark] object BuildSideKey {
   )
 
   /**
-   * Returns the key by which the rows of a plan as a relation are known now; none where they do not
+   * Returns the key by which what an exchange makes of the rows of a plan is known now; none where they do not
    * follow from files or cached DataFrames alone, or where the files cannot be told.
    *
    * @param files those of the plan
    * @throws java.util.concurrent.ExecutionException when a file cannot be asked for
    */
   def of(
-      mode: BroadcastMode,
+      form: Any,
       plan: SparkPlan,
       conf: SQLConf,
       files: FilesNow): Option[BuildSideKey] = for {
     shape <- PlanShape.of(plan.canonicalized)
     reads <- files.ask()
-  } yield BuildSideKey(shape, mode.canonicalized, reads, settings(conf))
+  } yield BuildSideKey(shape, form, reads, settings(conf))
 
   /** What is set to another value than Spark's: a session that sets the same is no other one. */
   private def settings(conf: SQLConf): Map[String, String] =

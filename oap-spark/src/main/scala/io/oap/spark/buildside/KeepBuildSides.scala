@@ -8,12 +8,18 @@ import org.apache.spark.sql.execution.{
   SparkPlan,
   SubqueryBroadcastExec
 }
-import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
+import org.apache.spark.sql.execution.exchange.{
+  BroadcastExchangeExec,
+  ENSURE_REQUIREMENTS,
+  Exchange,
+  ShuffleExchangeExec
+}
 
 import io.oap.common.OapConfig
+import io.oap.spark.internals.SparkInternals
 
 /**
- * Has broadcasts of cached tables kept from query to query.
+ * Has broadcasts of cached tables kept from query to query, and shuffles of one cached table.
  *
  * A columnar rule sees every exchange: in a plan that is not adaptive all of them, in an adaptive one
  * each as the root of its stage, with all that the stages before have settled below it. It runs
@@ -46,20 +52,39 @@ private[spark] object KeepBuildSides extends Rule[SparkPlan] {
   }
 
   private object Kept {
-    def unapply(plan: SparkPlan): Option[KeptBroadcastExec] = plan match {
+    def unapply(plan: SparkPlan): Option[Exchange] = plan match {
       case BroadcastExchangeExec(mode, child)
-          if PlanShape.isSettled(mode) && PlanShape.of(child.canonicalized).isDefined &&
-            !PlanShape.needsMetadata(child) =>
+          if OapConfig.BUILDSIDES_MAX_SIZE.get(text(_)) > 0 && PlanShape.isSettled(mode) &&
+            isServed(child, _ => true) =>
         Some(KeptBroadcastExec(mode, child))
+      // What is below a join may hold on to broadcasts, which nobody would count. A partitioning that a
+      // user asks for is rarely one that another query has, too.
+      case ShuffleExchangeExec(partitioning, child, ENSURE_REQUIREMENTS, None)
+          if PlanShape.isSettled(partitioning) && areShufflesKept(child) &&
+            isServed(child, _.isOfOneScan) =>
+        Some(KeptShuffleExec(partitioning, child))
       case _ => None
     }
+
+    private def isServed(child: SparkPlan, isServed: PlanShape => Boolean) =
+      PlanShape.of(child.canonicalized).exists(isServed) && !PlanShape.needsMetadata(child)
+
+    /**
+     * Not where executors come and go: one with shuffle files would not be let go. Nor where files that
+     * are written again cannot be told from the first ones.
+     */
+    private def areShufflesKept(plan: SparkPlan) =
+      OapConfig.BUILDSIDES_MAX_SHUFFLE_SIZE.get(text(_)) > 0 && {
+        val conf = SparkInternals.confOf(plan.session.sparkContext)
+        !SparkInternals.isAllocatedDynamically(conf) &&
+        !conf.getBoolean("spark.shuffle.useOldFetchProtocol", false)
+      }
   }
 
-  private def isWanted: Boolean = {
-    def text(key: String) = conf.getConfString(key, null)
-    OapConfig.CACHE_ENABLED.get(text(_)) && OapConfig.BUILDSIDES_ENABLED.get(text(_)) &&
-    OapConfig.BUILDSIDES_MAX_SIZE.get(text(_)) > 0
-  }
+  private def isWanted: Boolean =
+    OapConfig.CACHE_ENABLED.get(text(_)) && OapConfig.BUILDSIDES_ENABLED.get(text(_))
+
+  private def text(key: String) = conf.getConfString(key, null)
 
   /** A stream may allow only operators that it knows. Without a session nothing can be told. */
   private def isStreaming(plan: SparkPlan): Boolean =

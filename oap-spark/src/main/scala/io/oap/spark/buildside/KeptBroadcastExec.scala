@@ -3,16 +3,15 @@ package io.oap.spark.buildside
 import java.util.concurrent.{CompletableFuture, Future => JavaFuture}
 
 import scala.concurrent.{ExecutionContext, Future}
-import scala.util.control.NonFatal
 
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.Statistics
 import org.apache.spark.sql.catalyst.plans.physical.{BroadcastMode, Partitioning}
-import org.apache.spark.sql.execution.{SparkPlan, SQLExecution}
+import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, BroadcastExchangeLike}
-import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.execution.metric.SQLMetric
 
 /**
  * A broadcast whose relation outlives the query. It answers with the one that an earlier query has
@@ -22,16 +21,15 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
  * pruning finds them, the same name, the same metrics and statistics.
  */
 private[spark] final case class KeptBroadcastExec(mode: BroadcastMode, child: SparkPlan)
-    extends BroadcastExchangeLike {
-  import KeptBroadcastExec._
+    extends BroadcastExchangeLike
+    with KeptExchange[BuildSide] {
 
   // Made with this one, as it takes the session of the thread that makes it.
   @transient private val built = BroadcastExchangeExec(mode, child)
 
   override def nodeName: String = built.nodeName
 
-  override lazy val metrics: Map[String, SQLMetric] =
-    built.metrics + (Kept -> SQLMetrics.createMetric(sparkContext, "kept build sides used"))
+  override lazy val metrics: Map[String, SQLMetric] = built.metrics + keptMetric
 
   override def outputPartitioning: Partitioning = built.outputPartitioning
 
@@ -44,28 +42,16 @@ private[spark] final case class KeptBroadcastExec(mode: BroadcastMode, child: Sp
   /** Does nothing, as in Spark's exchange: what is there is not built again. */
   override def resetMetrics(): Unit = ()
 
-  @transient private lazy val files: Option[FilesNow] =
-    orNone("looked for")(FilesNow.of(PlanShape.sources(child)))
+  override protected def sides: KeptSides[BuildSide] = BuildSides.of(sparkContext).broadcasts
 
-  @transient private lazy val key: Option[BuildSideKey] =
-    files.flatMap(asked => orNone("looked for")(BuildSideKey.of(mode, child, conf, asked)))
-
-  /** The files below, and in which versions they were or will be read; none where that is not known. */
-  private[buildside] def read: Option[(FilesNow, Seq[Any])] =
-    for (asked <- files; settled <- key) yield (asked, settled.reads)
-
-  @transient private lazy val found: Option[BuildSide] = {
-    val side = key.flatMap(BuildSides.of(sparkContext).find)
-    side.foreach(tell)
-    side
-  }
+  override protected def form: Any = mode.canonicalized
 
   @transient override protected lazy val completionFuture: Future[Broadcast[Any]] =
     found match {
       case Some(side) => Future.successful(side.broadcast)
       // On the thread that has built it: a query that comes after this one finds it, or waits for it.
       case None =>
-        built.completionFuture.map { broadcast => keep(broadcast); broadcast }(
+        built.completionFuture.map { broadcast => keep(sideOf(broadcast)); broadcast }(
           ExecutionContext.parasitic)
     }
 
@@ -89,35 +75,11 @@ private[spark] final case class KeptBroadcastExec(mode: BroadcastMode, child: Sp
   override protected def withNewChildInternal(newChild: SparkPlan): KeptBroadcastExec =
     copy(child = newChild)
 
-  private def tell(side: BuildSide): Unit = {
+  override protected def tell(side: BuildSide): Unit = {
     longMetric("dataSize") += side.bytes
     longMetric("numOutputRows") += side.rows
-    longMetric(Kept) += 1
-    val execution = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
-    SQLMetrics.postDriverMetricUpdates(sparkContext, execution, metrics.values.toSeq)
   }
 
-  /** A file that was replaced meanwhile may have been read in either version. */
-  private def keep(broadcast: Broadcast[Any]): Unit =
-    for (before <- key; asked <- files) {
-      val side =
-        BuildSide(broadcast, longMetric("numOutputRows").value, longMetric("dataSize").value)
-      val sides = BuildSides.of(sparkContext)
-      if (asked.areSettled) sides.keep(before, side)
-      else sides.keepIf(before, side)(orNone("kept")(asked.askAgain()).contains(before.reads))
-    }
-
-  private def orNone[A](what: String)(asked: => Option[A]): Option[A] =
-    try asked
-    catch {
-      case NonFatal(e) =>
-        logDebug(s"A build side is not $what", e)
-        None
-    }
-}
-
-private[spark] object KeptBroadcastExec {
-
-  /** The metric that counts broadcasts that an earlier query has built. */
-  val Kept = "keptBuildSides"
+  private def sideOf(broadcast: Broadcast[Any]): BuildSide =
+    BuildSide(broadcast, longMetric("numOutputRows").value, longMetric("dataSize").value)
 }

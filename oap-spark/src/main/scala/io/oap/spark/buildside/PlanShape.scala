@@ -18,7 +18,12 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.catalyst.plans.{Inner, LeftSemi}
-import org.apache.spark.sql.catalyst.plans.physical.{BroadcastMode, IdentityBroadcastMode}
+import org.apache.spark.sql.catalyst.plans.physical.{
+  BroadcastMode,
+  HashPartitioning,
+  IdentityBroadcastMode,
+  Partitioning
+}
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.execution.{
   ColumnarToRowExec,
@@ -51,6 +56,9 @@ private[spark] final case class PlanShape(does: Seq[Any], inputs: Seq[PlanShape]
 
   /** How many columns and values it names, about. */
   def values: Long = does.iterator.map(PlanShape.valuesOf).sum + inputs.iterator.map(_.values).sum
+
+  /** Whether rows come from one scan, without a join. */
+  def isOfOneScan: Boolean = inputs.size < 2 && inputs.forall(_.isOfOneScan)
 }
 
 private[spark] object PlanShape {
@@ -218,6 +226,12 @@ private[spark] object PlanShape {
   def isSettled(mode: BroadcastMode): Boolean = mode match {
     case IdentityBroadcastMode => true
     case HashedRelationBroadcastMode(keys, _) => keys.forall(isSettled)
+    case _ => false
+  }
+
+  /** Whether rows go to partitions by what gives the same for the same row at any time. */
+  def isSettled(partitioning: Partitioning): Boolean = partitioning match {
+    case HashPartitioning(keys, _) => keys.forall(isSettled)
     case _ => false
   }
 

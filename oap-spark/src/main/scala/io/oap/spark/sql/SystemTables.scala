@@ -157,18 +157,19 @@ private[spark] object SystemTables {
   private val buildSides = new SystemTable[BuildSideFigures](
     "buildsides",
     Seq[SystemColumn[BuildSideFigures]](
-      SystemColumn("sides", LongType, "broadcast sides of joins that are kept", _.sides),
+      SystemColumn("kind", StringType, "broadcast or shuffle", _.kind),
+      SystemColumn("sides", LongType, "sides of joins that are kept", _.sides),
       SystemColumn("bytes", LongType, "their bytes, as Spark counts them", _.bytes),
       SystemColumn(
         "capacity_bytes",
         LongType,
-        "bytes that they may have, see spark.oap.buildsides.maxSize",
+        "bytes that they may have, see spark.oap.buildsides.maxSize and maxShuffleSize",
         _.capacityBytes),
       SystemColumn("hits", LongType, "times that a query found one", _.hits),
-      SystemColumn("misses", LongType, "times that a query had to build one", _.misses),
+      SystemColumn("misses", LongType, "times that a query had to make one", _.misses),
       SystemColumn("evictions", LongType, "sides that made room for others", _.evictions)
     ),
-    session => Seq(BuildSides.of(session.sparkContext).figures)
+    session => BuildSides.of(session.sparkContext).figures
   )
 
   private def reports(session: SparkSession): Seq[ExecutorReport] = {

@@ -37,19 +37,27 @@ private[buildside] trait BuildSideTables { this: CacheSuite =>
   }
 
   /** What is kept, once what the last query has built is. */
-  protected def sides: BuildSideFigures = {
-    val all = BuildSides.of(spark.sparkContext)
-    all.settle()
-    all.figures
+  protected def sides: BuildSideFigures = figures(kept.broadcasts)
+
+  protected def kept: BuildSides = BuildSides.of(spark.sparkContext)
+
+  protected def figures(sides: KeptSides[_]): BuildSideFigures = {
+    sides.settle()
+    sides.figures
   }
 
   /** Runs the body, and returns how many build sides it found and how many it built to be kept. */
-  protected def asked(body: => Unit): (Long, Long) = {
-    val before = sides
+  protected def asked(body: => Unit): (Long, Long) = askedOf(kept.broadcasts)(body)
+
+  private def askedOf(sides: KeptSides[_])(body: => Unit): (Long, Long) = {
+    val before = figures(sides)
     body
-    val after = sides
+    val after = figures(sides)
     (after.hits - before.hits, after.misses - before.misses)
   }
+
+  /** Runs the body, and returns how many shuffles it found and how many it wrote to be kept. */
+  protected def askedShuffles(body: => Unit): (Long, Long) = askedOf(kept.shuffles)(body)
 
   /** Asserts equal rows alone, with a side that is built, and with those that are kept of it. */
   protected def assertKept(query: => DataFrame): Unit = {
@@ -105,6 +113,20 @@ private[buildside] trait BuildSideTables { this: CacheSuite =>
       sql(change)
       assertBuiltAgain(query, change)
     }
+
+  /** Makes each change, and asserts that a join of two shuffles writes one again then, and no other time. */
+  protected def assertShufflesFollow(changes: Seq[String])(query: => DataFrame): Unit = {
+    CacheControl.clear(spark)
+    rows(query)
+    changes.foreach { change =>
+      sql(change)
+      val expected = alone(rows(query))
+      for (found <- 1 to 2) {
+        val counts = askedShuffles(assertRows(rows(query), expected, change))
+        assert(counts === ((found, 2 - found)), change)
+      }
+    }
+  }
 
   protected def exchanges(plan: SparkPlan): Seq[KeptBroadcastExec] =
     collectWithSubqueries(plan) { case exchange: KeptBroadcastExec => exchange }

@@ -2,7 +2,7 @@ package io.oap.spark.buildside
 
 import org.apache.spark.sql.DataFrame
 
-import io.oap.spark.ExtendedTest
+import io.oap.spark.{CacheControl, ExtendedTest}
 import io.oap.spark.filescan.DeltaScanSuite
 
 /** Build sides of V1 scans, above all of Delta, are kept until they would have other rows. */
@@ -62,6 +62,12 @@ class DeltaBuildSideSuite extends DeltaScanSuite with BuildSideTables {
       assertBuiltAgain(star(table), "after a change of properties")
     }
 
+  test("a shuffle is kept, and written again after each commit") {
+    val table = create("shuffled", "'delta.enableDeletionVectors' = 'true'")
+    assertShufflesFollow(changes(table))(sql(
+      s"SELECT /*+ MERGE(d) */ sum(s.id), max(d.name), count(*) FROM sales s JOIN $table d ON s.item = d.brand"))
+  }
+
   test("columns that are dropped, added and renamed are other columns") {
     val table = create(
       "evolves",
@@ -117,6 +123,7 @@ class DeltaBuildSideSuite extends DeltaScanSuite with BuildSideTables {
     val table = create("vacuumed", "'delta.enableDeletionVectors' = 'false'")
     assertKept(star(table))
     assertKept(star(s"$table VERSION AS OF 1"))
+    val former = rows(star(s"$table VERSION AS OF 1"))
     sql(s"UPDATE $table SET name = 'zz' WHERE brand >= 0")
     assertBuiltAgain(star(table), "all rows are written again")
     withConf("spark.databricks.delta.retentionDurationCheck.enabled" -> "false")(
@@ -124,6 +131,11 @@ class DeltaBuildSideSuite extends DeltaScanSuite with BuildSideTables {
     assertTaken(star(table), "the files of the table are there")
     val expected = alone(outcome(star(s"$table VERSION AS OF 1")))
     assert(expected.isLeft, "Spark alone still finds the files")
+    assertRows(
+      rows(star(s"$table VERSION AS OF 1")),
+      former,
+      "chunks of files that were there lately")
+    CacheControl.clear(spark)
     assertOutcome(outcome(star(s"$table VERSION AS OF 1")), expected, "a former version")
   }
 

@@ -70,6 +70,18 @@ class FrameBuildSideSuite extends FramesInPool with BuildSideTables {
     }
   }
 
+  test("a shuffle is forgotten when its DataFrame is uncached") {
+    cachedTables(Seq("items")) {
+      def query = sql("SELECT /*+ MERGE(i) */ s.id, i.brand FROM sales s JOIN items i USING (item)")
+      val expected = alone(rows(query))
+      for (kept <- Seq(0, 2))
+        assert(askedShuffles(assertRows(rows(query), expected, "cached")) === ((kept, 2 - kept)))
+      sql("UNCACHE TABLE items")
+      Eventually.eventually(soon)(assert(figures(kept.shuffles).sides === 1))
+      assert(askedShuffles(assertRows(rows(query), expected, "uncached")) === ((1, 1)))
+    }
+  }
+
   test("a side that is built while its DataFrame is uncached is not kept") {
     // The test before has one that Spark's listeners may not have told to go yet.
     CacheControl.clear(spark)
@@ -78,7 +90,9 @@ class FrameBuildSideSuite extends FramesInPool with BuildSideTables {
       IdentityBroadcastMode,
       Seq(CachedRows(Int.MaxValue)),
       Map.empty)
-    BuildSides.of(spark.sparkContext).keep(key, BuildSide(broadcast = null, rows = 0, bytes = 0))
+    BuildSides.of(spark.sparkContext).broadcasts.keep(
+      key,
+      BuildSide(broadcast = null, rows = 0, bytes = 0))
     assert(sides.sides === 0)
   }
 

@@ -55,6 +55,13 @@ class IcebergBuildSideSuite extends IcebergSuite with BuildSideTables with Added
     withConf("spark.sql.adaptive.enabled" -> adaptive.toString)(assertKept(sql(query)))
   }
 
+  test("a shuffle is kept, and written again after each commit") {
+    create("shuffled", s"TBLPROPERTIES ('format-version' = '3', $mergeOnRead)")
+    assertShufflesFollow(changes("ice.db.shuffled"))(sql(
+      """SELECT /*+ MERGE(d) */ sum(s.id), max(d.name), count(*) FROM sales s
+      JOIN ice.db.shuffled d ON s.item = d.brand"""))
+  }
+
   for ((mode, version, properties) <- Seq(
       ("copy-on-write", 2, ""),
       ("merge-on-read", 2, s", $mergeOnRead"),

@@ -1,13 +1,16 @@
 package io.oap.spark.internals
 
 import java.lang.ref.WeakReference
+import java.util.Optional
 
-import org.apache.spark.{SparkConf, SparkContext}
+import org.apache.spark.{HashPartitioner, ShuffleDependency, SparkConf, SparkContext}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning
 import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
-import io.oap.spark.buildside.BuildSides
+import io.oap.spark.buildside.{BuildSideKey, BuildSides, PlanShape, ShuffledSide}
 import io.oap.spark.cluster.Cluster
 import io.oap.spark.status.CacheStatus
 import io.oap.spark.table.{PinnedTables, QuotaRegistry}
@@ -26,10 +29,18 @@ class PerSparkContextSuite extends AnyFunSuite with Eventually {
     CacheStatus.of(context)
     PinnedTables.of(context)
     QuotaRegistry.of(context)
-    BuildSides.of(context)
+    BuildSides.of(context).shuffles.keep(
+      BuildSideKey(PlanShape(Nil, Nil), HashPartitioning(Nil, 1), Nil, Map.empty),
+      ShuffledSide(shuffle(context), Optional.empty(), null, 0, 0, 0))
     context.stop()
     new WeakReference(context)
   }
+
+  /** It refers to the context. */
+  private def shuffle(context: SparkContext) =
+    new ShuffleDependency[Int, InternalRow, InternalRow](
+      context.parallelize(Seq.empty[(Int, InternalRow)]),
+      new HashPartitioner(1))
 
   private def assertLetGo(settings: (String, String)*): Unit = {
     val ended = endedApplication(settings)

@@ -1,0 +1,109 @@
+package io.oap.spark.buildside
+
+import scala.concurrent.{ExecutionContext, Future}
+
+import org.apache.spark.ShuffleDependency
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.plans.logical.Statistics
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning
+import org.apache.spark.sql.execution.{ShuffledRowRDD, ShufflePartitionSpec, SparkPlan}
+import org.apache.spark.sql.execution.exchange.{
+  ShuffleExchangeExec,
+  ShuffleExchangeLike,
+  ShuffleOrigin
+}
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLShuffleWriteMetricsReporter}
+
+import io.oap.spark.internals.Shuffles
+
+/**
+ * A shuffle whose files outlive the query. Tasks read the files that an earlier query has written of
+ * the same rows; else Spark's own exchange has them written, and in an adaptive plan they are kept for
+ * the next query.
+ *
+ * To Spark it is its own exchange, as [[KeptBroadcastExec]] is.
+ */
+private[spark] final case class KeptShuffleExec(
+    override val outputPartitioning: Partitioning,
+    child: SparkPlan)
+    extends ShuffleExchangeLike
+    with KeptExchange[ShuffledSide] {
+
+  @transient private val own = ShuffleExchangeExec(outputPartitioning, child)
+
+  override def shuffleOrigin: ShuffleOrigin = own.shuffleOrigin
+
+  override def advisoryPartitionSize: Option[Long] = own.advisoryPartitionSize
+
+  override def nodeName: String = own.nodeName
+
+  override lazy val metrics: Map[String, SQLMetric] = own.metrics + keptMetric
+
+  override protected def doCanonicalize(): SparkPlan = own.canonicalized
+
+  override protected def sides: KeptSides[ShuffledSide] = BuildSides.of(sparkContext).shuffles
+
+  override protected def form: Any = own.canonicalized.outputPartitioning
+
+  @transient private lazy val dependency: ShuffleDependency[Int, InternalRow, InternalRow] =
+    found.fold(own.shuffleDependency)(_.dependency)
+
+  // Without its type, which Scala may not name.
+  @transient override protected lazy val mapOutputStatisticsFuture = found match {
+    case Some(side) => statisticsOf(side, own.mapOutputStatisticsFuture)
+    case None =>
+      val written = own.mapOutputStatisticsFuture
+      // Before Spark says that a later job has ended, so a query that comes after this one finds it.
+      // There are no statistics of no partitions.
+      written.foreach { statistics =>
+        if (statistics != null) offer(statistics, statistics.bytesByPartitionId.sum)
+      }(ExecutionContext.parasitic)
+      written
+  }
+
+  private def statisticsOf[S](side: ShuffledSide, typed: => Future[S]): Future[S] =
+    Future.successful(side.statistics.asInstanceOf[S])
+
+  override def numMappers: Int = dependency.rdd.getNumPartitions
+
+  override def numPartitions: Int = dependency.partitioner.numPartitions
+
+  // Whether the files of this query may be kept.
+  @transient @volatile private var isOffered = false
+
+  /** Spark may remove the shuffles of a query when it ends: those that are kept are not told. */
+  override def shuffleId: Int = if (found.isDefined || isOffered) -1 else own.shuffleId
+
+  override def runtimeStatistics: Statistics =
+    found.fold(own.runtimeStatistics)(side => Statistics(side.rowBytes, Some(side.rows)))
+
+  override def getShuffleRDD(partitionSpecs: Array[ShufflePartitionSpec]): RDD[InternalRow] =
+    new ShuffledRowRDD(dependency, metrics, partitionSpecs)
+
+  // One, also where more than one plan reads it.
+  @transient private lazy val all = new ShuffledRowRDD(dependency, metrics)
+
+  override protected def doExecute(): RDD[InternalRow] = all
+
+  override protected def withNewChildInternal(newChild: SparkPlan): KeptShuffleExec =
+    copy(child = newChild)
+
+  override protected def tell(side: ShuffledSide): Unit = {
+    longMetric("dataSize") += side.rowBytes
+    longMetric("numPartitions") += side.dependency.partitioner.numPartitions
+  }
+
+  private def offer(statistics: Any, bytes: Long): Unit =
+    if (isKnown && bytes <= sides.mostBytes && Shuffles.isRepeatable(own.shuffleDependency)) {
+      isOffered = true
+      keep(ShuffledSide(
+        own.shuffleDependency,
+        Shuffles.writers(own.shuffleDependency),
+        statistics,
+        longMetric(SQLShuffleWriteMetricsReporter.SHUFFLE_RECORDS_WRITTEN).value,
+        longMetric("dataSize").value,
+        bytes
+      ))
+    }
+}
