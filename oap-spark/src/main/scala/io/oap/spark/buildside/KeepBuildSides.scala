@@ -66,8 +66,8 @@ private[spark] object KeepBuildSides extends Rule[SparkPlan] {
       case _ => None
     }
 
-    private def isServed(child: SparkPlan, isServed: PlanShape => Boolean) =
-      PlanShape.of(child.canonicalized).exists(isServed) && !PlanShape.needsMetadata(child)
+    private def isServed(child: SparkPlan, fits: PlanShape => Boolean) =
+      PlanShape.of(child.canonicalized).exists(fits) && !PlanShape.needsMetadata(child)
 
     /**
      * Not where executors come and go: one with shuffle files would not be let go. Nor where files that
