@@ -173,8 +173,8 @@ public final class OapConfig {
           "1g",
           0,
           "How much the shuffles of tables that are kept may have together, for all sessions, on the "
-              + "disks of all executors; each counts 16m beside its files. Not one larger than an eighth "
-              + "of it, nor with dynamic allocation, which waits for shuffles to go. 0: none is kept.");
+              + "disks of all executors; each counts 16m beside its files. One larger than an eighth is "
+              + "not kept. Up to 16m, or with dynamic allocation and no shuffle service, none is.");
 
   /** In bytes. */
   public static final long LEAST_POOL_SIZE = 1L << 20;

@@ -39,7 +39,7 @@ private[spark] final case class BuildSide(broadcast: Broadcast[Any], rows: Long,
  */
 private[spark] final case class ShuffledSide(
     dependency: ShuffleDependency[Int, InternalRow, InternalRow],
-    writers: Optional[java.util.List[java.lang.Long]],
+    writers: java.util.List[java.lang.Long],
     statistics: Any,
     rows: Long,
     rowBytes: Long,
@@ -50,7 +50,7 @@ private[spark] final case class ShuffledSide(
    * What is lost of it Spark would have written again as the earlier query planned it, with its listing of
    * files and its credentials. A query that knows of the loss plans itself.
    */
-  override def isValid: Boolean = writers.isPresent && Shuffles.writers(dependency) == writers
+  override def isValid: Boolean = Shuffles.writers(dependency) == Optional.of(writers)
 }
 
 /** The sides of joins that an application keeps from query to query. Thread-safe. */
@@ -78,7 +78,7 @@ private[spark] object BuildSides {
   private val BroadcastBytes = 16L << 10
 
   /** What a shuffle takes beside its files: its plan of reading, perhaps with the session that made it. */
-  private val ShuffleBytes = 16L << 20
+  val ShuffleBytes: Long = 16L << 20
 
   /** One shuffle may have this part of what all may have, so that it does not drive out all others. */
   private val ShufflePart = 8

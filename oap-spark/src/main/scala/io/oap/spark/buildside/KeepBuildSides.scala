@@ -70,14 +70,15 @@ private[spark] object KeepBuildSides extends Rule[SparkPlan] {
       PlanShape.of(child.canonicalized).exists(fits) && !PlanShape.needsMetadata(child)
 
     /**
-     * Not where executors come and go: one with shuffle files would not be let go. Nor where files that
-     * are written again cannot be told from the first ones.
+     * Not where executors come and go and take their files with them: one with files would not be let
+     * go. Nor where files that are written again cannot be told from the first ones.
      */
     private def areShufflesKept(plan: SparkPlan) =
-      OapConfig.BUILDSIDES_MAX_SHUFFLE_SIZE.get(text(_)) > 0 && {
+      OapConfig.BUILDSIDES_MAX_SHUFFLE_SIZE.get(text(_)) > BuildSides.ShuffleBytes && {
         val conf = SparkInternals.confOf(plan.session.sparkContext)
-        !SparkInternals.isAllocatedDynamically(conf) &&
-        !conf.getBoolean("spark.shuffle.useOldFetchProtocol", false)
+        def isOn(key: String) = conf.getBoolean(key, false)
+        !(SparkInternals.isAllocatedDynamically(conf) && !isOn("spark.shuffle.service.enabled")) &&
+        !isOn("spark.shuffle.useOldFetchProtocol")
       }
   }
 

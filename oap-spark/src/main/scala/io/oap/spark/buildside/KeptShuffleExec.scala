@@ -1,6 +1,8 @@
 package io.oap.spark.buildside
 
 import scala.concurrent.{ExecutionContext, Future}
+import scala.jdk.OptionConverters._
+import scala.util.Success
 
 import org.apache.spark.ShuffleDependency
 import org.apache.spark.rdd.RDD
@@ -49,31 +51,42 @@ private[spark] final case class KeptShuffleExec(
   @transient private lazy val dependency: ShuffleDependency[Int, InternalRow, InternalRow] =
     found.fold(own.shuffleDependency)(_.dependency)
 
-  // Without its type, which Scala may not name.
+  // Whether this query has begun to write: to be asked what it has written is no reason to begin.
+  @transient @volatile private var isWriting = false
+
+  // Its type has a name that Scala may not use.
   @transient override protected lazy val mapOutputStatisticsFuture = found match {
     case Some(side) => statisticsOf(side, own.mapOutputStatisticsFuture)
     case None =>
+      isWriting = true
       val written = own.mapOutputStatisticsFuture
       // Before Spark says that a later job has ended, so a query that comes after this one finds it.
-      // There are no statistics of no partitions.
-      written.foreach { statistics =>
-        if (statistics != null) offer(statistics, statistics.bytesByPartitionId.sum)
-      }(ExecutionContext.parasitic)
+      written.foreach(_ => offer())(ExecutionContext.parasitic)
       written
   }
 
+  /** @param typed only has the type of the statistics */
   private def statisticsOf[S](side: ShuffledSide, typed: => Future[S]): Future[S] =
     Future.successful(side.statistics.asInstanceOf[S])
+
+  /** The statistics and bytes of what this query has written, if it may be kept. */
+  private def written: Option[(Any, Long)] =
+    if (!isWriting || !isKnown) None
+    else
+      own.mapOutputStatisticsFuture.value.collect {
+        // There are none of no partitions.
+        case Success(statistics) if statistics != null =>
+          (statistics, statistics.bytesByPartitionId.sum)
+      }.filter { case (_, bytes) =>
+        bytes <= sides.mostBytes && Shuffles.isRepeatable(own.shuffleDependency)
+      }
 
   override def numMappers: Int = dependency.rdd.getNumPartitions
 
   override def numPartitions: Int = dependency.partitioner.numPartitions
 
-  // Whether the files of this query may be kept.
-  @transient @volatile private var isOffered = false
-
   /** Spark may remove the shuffles of a query when it ends: those that are kept are not told. */
-  override def shuffleId: Int = if (found.isDefined || isOffered) -1 else own.shuffleId
+  override def shuffleId: Int = if (found.isDefined || written.isDefined) -1 else own.shuffleId
 
   override def runtimeStatistics: Statistics =
     found.fold(own.runtimeStatistics)(side => Statistics(side.rowBytes, Some(side.rows)))
@@ -94,16 +107,16 @@ private[spark] final case class KeptShuffleExec(
     longMetric("numPartitions") += side.dependency.partitioner.numPartitions
   }
 
-  private def offer(statistics: Any, bytes: Long): Unit =
-    if (isKnown && bytes <= sides.mostBytes && Shuffles.isRepeatable(own.shuffleDependency)) {
-      isOffered = true
-      keep(ShuffledSide(
-        own.shuffleDependency,
-        Shuffles.writers(own.shuffleDependency),
-        statistics,
-        longMetric(SQLShuffleWriteMetricsReporter.SHUFFLE_RECORDS_WRITTEN).value,
-        longMetric("dataSize").value,
-        bytes
-      ))
-    }
+  private def offer(): Unit =
+    for {
+      (statistics, bytes) <- written
+      writers <- Shuffles.writers(own.shuffleDependency).toScala
+    } keep(ShuffledSide(
+      own.shuffleDependency,
+      writers,
+      statistics,
+      longMetric(SQLShuffleWriteMetricsReporter.SHUFFLE_RECORDS_WRITTEN).value,
+      longMetric("dataSize").value,
+      bytes
+    ))
 }

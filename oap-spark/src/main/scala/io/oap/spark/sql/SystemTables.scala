@@ -159,7 +159,11 @@ private[spark] object SystemTables {
     Seq[SystemColumn[BuildSideFigures]](
       SystemColumn("kind", StringType, "broadcast or shuffle", _.kind),
       SystemColumn("sides", LongType, "sides of joins that are kept", _.sides),
-      SystemColumn("bytes", LongType, "their bytes, as Spark counts them", _.bytes),
+      SystemColumn(
+        "bytes",
+        LongType,
+        "their bytes, as Spark counts them; a shuffle takes 16 MiB of the capacity besides",
+        _.bytes),
       SystemColumn(
         "capacity_bytes",
         LongType,

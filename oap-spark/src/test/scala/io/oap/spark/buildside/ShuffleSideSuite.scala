@@ -1,7 +1,6 @@
 package io.oap.spark.buildside
 
 import java.io.File
-import java.util.Optional
 import java.util.concurrent.{Callable, Executors}
 
 import scala.jdk.CollectionConverters._
@@ -117,12 +116,13 @@ class ShuffleSideSuite extends CacheSuite with BuildSideTables {
         scan.map(_.metrics("numOutputRows").value).sum,
         shuffle.runtimeStatistics,
         shuffle.numMappers,
-        shuffle.numPartitions)
+        shuffle.numPartitions,
+        shuffle.shuffleId)
     }
     val first = told
     assert(first.size === 2)
-    assert(first.forall { case (isKept, read, statistics, _, _) =>
-      isKept == 0 && statistics.rowCount.exists(rows => rows > 0 && rows <= read)
+    assert(first.forall { case (isKept, read, statistics, _, _, id) =>
+      isKept == 0 && id == -1 && statistics.rowCount.exists(rows => rows > 0 && rows <= read)
     })
     assert(told === first.map(_.copy(_1 = 1L, _2 = 0L)))
   }
@@ -194,12 +194,17 @@ class ShuffleSideSuite extends CacheSuite with BuildSideTables {
     CacheControl.clear(spark)
     val others = shuffleFiles.toSet
     def own = shuffleFiles.filterNot(others)
+    def ids = own.map(_.getName.split('_')(1)).toSet
+    // With this key Spark removes the shuffles of what is written.
     withConf("spark.sql.classic.shuffleDependency.fileCleanup.enabled" -> "true") {
-      withConf("spark.sql.adaptive.enabled" -> "false")(rows(sql(joined)))
-      Eventually.eventually(soon)(assert(own.isEmpty, "nobody keeps them"))
-      rows(sql(joined))
-      assert(askedShuffles(rows(sql(joined))) === ((2, 0)))
-      assert(own.nonEmpty)
+      def write(): Unit = sql(joined).write.format("noop").mode("overwrite").save()
+      withConf("spark.sql.adaptive.enabled" -> "false")(write())
+      Eventually.eventually(soon)(assert(ids.isEmpty, "nobody keeps them"))
+      write()
+      Eventually.eventually(soon)(assert(ids.size === 2, "without that of the aggregate"))
+      val kept = ids
+      assert(askedShuffles(write()) === ((2, 0)))
+      Eventually.eventually(soon)(assert(ids === kept))
     }
     CacheControl.clear(spark)
     Eventually.eventually(soon) {
@@ -227,7 +232,7 @@ class ShuffleSideSuite extends CacheSuite with BuildSideTables {
     val small = new KeptSides[ShuffledSide]("", 8 << 20, 1 << 20, 1 << 20)
     def keep(n: Int, bytes: Long): Int = {
       val key = BuildSideKey(PlanShape(Seq(n), Nil), HashPartitioning(Nil, n), Nil, Map.empty)
-      small.keep(key, ShuffledSide(dependency = null, Optional.empty(), null, 1, 1, bytes))
+      small.keep(key, ShuffledSide(dependency = null, java.util.List.of(), null, 1, 1, bytes))
       small.figures.sides.toInt
     }
     assert(keep(1, 1 << 20) === 1)

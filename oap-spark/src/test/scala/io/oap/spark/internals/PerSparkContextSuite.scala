@@ -1,7 +1,6 @@
 package io.oap.spark.internals
 
 import java.lang.ref.WeakReference
-import java.util.Optional
 
 import org.apache.spark.{HashPartitioner, ShuffleDependency, SparkConf, SparkContext}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -29,10 +28,13 @@ class PerSparkContextSuite extends AnyFunSuite with Eventually {
     CacheStatus.of(context)
     PinnedTables.of(context)
     QuotaRegistry.of(context)
-    BuildSides.of(context).shuffles.keep(
-      BuildSideKey(PlanShape(Nil, Nil), HashPartitioning(Nil, 1), Nil, Map.empty),
-      ShuffledSide(shuffle(context), Optional.empty(), null, 0, 0, 0))
+    val kept = shuffle(context)
+    def keep(n: Int): Unit = BuildSides.of(context).shuffles.keep(
+      BuildSideKey(PlanShape(Seq(n), Nil), HashPartitioning(Nil, 1), Nil, Map.empty),
+      ShuffledSide(kept, java.util.List.of(), null, 0, 0, 0))
+    keep(1)
     context.stop()
+    keep(2)
     new WeakReference(context)
   }
 
