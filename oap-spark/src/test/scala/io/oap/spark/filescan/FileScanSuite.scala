@@ -64,7 +64,10 @@ abstract class FileScanSuite extends CacheSuite {
   protected def assertServedByVectors(query: => DataFrame): CacheCounters = {
     val expected = alone(rows(query))
     Seq("encoded", "vector", "auto").map { representation =>
-      withConf("spark.oap.cache.representation" -> representation) {
+      // What is kept of a join is not read again.
+      withConf(
+        "spark.oap.cache.representation" -> representation,
+        "spark.oap.buildsides.enabled" -> "false") {
         CacheControl.clear(spark)
         assertRows(rows(query), expected, s"$representation, cold")
         assertRows(rows(query), expected, s"$representation, second run")
