@@ -99,7 +99,7 @@ private[spark] object BuildSides {
     val broadcastBytes = OapConfig.BUILDSIDES_MAX_SIZE.get(conf.getOption(_).orNull)
     val shuffleBytes = OapConfig.BUILDSIDES_MAX_SHUFFLE_SIZE.get(conf.getOption(_).orNull)
     val sides = new BuildSides(
-      new KeptSides("broadcast", broadcastBytes, broadcastBytes, BroadcastBytes, isServed),
+      new KeptSides("broadcast", broadcastBytes, Long.MaxValue, BroadcastBytes, isServed),
       new KeptSides("shuffle", shuffleBytes, shuffleBytes / ShufflePart, ShuffleBytes, isServed)
     )
     PerSparkContext.listen(context)(new SparkListener {

@@ -33,7 +33,7 @@ private[spark] trait KeptSide {
  *
  * @param kind what to call sides of this kind
  * @param maxBytes how much they may have together
- * @param mostBytes how much one may have
+ * @param mostBytes how much one may have; what is larger than all may have leaves at once
  * @param entryBytes about what one takes beside its bytes
  * @param isServed whether a side may be kept still: the application runs, and its DataFrames are cached
  */

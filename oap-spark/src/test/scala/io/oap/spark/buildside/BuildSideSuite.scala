@@ -216,7 +216,7 @@ class BuildSideSuite extends CacheSuite with BuildSideTables {
   }
 
   test("what conditions name is weighed") {
-    val few = new KeptSides[BuildSide]("", 1L << 20, 1L << 20, 1 << 10)
+    val few = new KeptSides[BuildSide]("", 1L << 20, Long.MaxValue, 16 << 10)
     for (i <- 1 to 100) {
       val values = (1 to 1000).map(value => UTF8String.fromString(s"$i $value")).toSet[Any]
       val shape = PlanShape(Seq("filter", InSet(Literal("x"), values)), Nil)
