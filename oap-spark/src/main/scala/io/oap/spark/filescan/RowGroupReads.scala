@@ -9,13 +9,13 @@ import org.apache.spark.sql.execution.datasources.parquet.{
   ParquetFileFormat,
   ParquetOptions,
   ParquetReadSupport,
-  ParquetUtils
+  ParquetUtils,
+  ParquetWriteSupport
 }
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetPartitionReaderFactory
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.{ByteType, DataType, LongType, StructType}
 import org.apache.spark.sql.vectorized.ColumnarBatch
-import org.apache.spark.util.SerializableConfiguration
 
 import io.oap.cache.{ColumnCache, ReadContext}
 import io.oap.spark.filter.{RowFilter, SentFilters}
@@ -116,7 +116,7 @@ private[filescan] object RowGroupReads {
       RowGroupReads(
         ParquetPartitionReaderFactory(
           scan.conf,
-          context.broadcast(new SerializableConfiguration(asked)),
+          SentConfigurations.broadcast(withoutColumns(asked), context),
           read,
           read,
           scan.partitionSchema,
@@ -133,6 +133,14 @@ private[filescan] object RowGroupReads {
         scan.returnsBatches
       )
     }
+  }
+
+  /** What all scans of a session have in common: our readers note down columns themselves. */
+  private def withoutColumns(asked: Configuration): Configuration = {
+    val conf = new Configuration(asked)
+    conf.unset(Requested)
+    conf.unset(ParquetWriteSupport.SPARK_ROW_SCHEMA)
+    conf
   }
 
   private def isVectorized(scan: ScanRequest, inFiles: StructType): Boolean =

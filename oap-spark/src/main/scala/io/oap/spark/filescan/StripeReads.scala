@@ -10,7 +10,6 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetOptions
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.vectorized.ColumnarBatch
-import org.apache.spark.util.SerializableConfiguration
 
 import io.oap.cache.{ColumnCache, ReadContext}
 import io.oap.common.ChunkKey
@@ -115,7 +114,7 @@ private[filescan] object StripeReads {
       StripeReads(
         OrcDecoding(
           // Of its own: Spark's function notes down filters in the one that it has.
-          context.broadcast(new SerializableConfiguration(new Configuration(caching))),
+          SentConfigurations.broadcast(caching, context),
           scan.dataSchema,
           scan.requiredSchema,
           scan.partitionSchema,
