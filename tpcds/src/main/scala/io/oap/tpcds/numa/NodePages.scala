@@ -1,6 +1,11 @@
 package io.oap.tpcds.numa
 
+import java.io.ByteArrayInputStream
+import java.nio.charset.StandardCharsets.US_ASCII
 import java.util.Locale
+
+import scala.jdk.CollectionConverters._
+import scala.sys.process._
 
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.functions.{col, explode, split}
@@ -25,17 +30,19 @@ object NodePages {
   private val PoolBar = 99.0
   private val OffHeapBar = 95.0
 
-  /** Executors do not look again at their memory before that. */
-  private val LookAgainMillis = 6000L
+  /** Less than that is noise. */
+  private val LeastBlockBytes = 16L << 20
 
   /**
-   * Arguments: the folder of the data, to make what is missing of it; or that, spark.oap.numa.bind
-   * and a folder to write to. Exit status 1 if pages do not lie on the node whose number was given.
+   * Arguments: the folder of the data, to make what is missing of it; or that, spark.oap.numa.bind,
+   * a folder to write to, and the command that tells the nodes of pages. Exit status 1 if pages do
+   * not lie on the node whose number was given.
    */
   def main(arguments: Array[String]): Unit = arguments match {
     case Array(data) => withSpark("off")(makeData(_, data))
-    case Array(data, bind, work) => withSpark(bind)(run(_, data, bind, work))
-    case _ => throw new IllegalArgumentException("data [bind work]")
+    case Array(data, bind, work, pageNodes) =>
+      withSpark(bind)(run(_, data, bind, work, pageNodes))
+    case _ => throw new IllegalArgumentException("data [bind work page-nodes]")
   }
 
   private def withSpark(bind: String)(body: SparkSession => Unit): Unit = {
@@ -62,7 +69,12 @@ object NodePages {
     TableForm.Parquet.data(folder, Scale)
       .complete(spark, Queries.tables(Names), partitioned = false, Progress.ofTerminal())
 
-  private def run(spark: SparkSession, data: String, bind: String, work: String): Unit = {
+  private def run(
+      spark: SparkSession,
+      data: String,
+      bind: String,
+      work: String,
+      pageNodes: String): Unit = {
     val texts = Queries.tables(Names).map(_.name).sorted.mkString(" word ")
     spark.range(Lines).selectExpr(s"concat_ws(' ', '$texts', id % 1000, id) AS line")
       .write.mode("overwrite").parquet(s"$work/lines")
@@ -73,21 +85,25 @@ object NodePages {
     for (_ <- 1 to 2) wordcount(spark).collect()
     report(spark, bind, "wordcount")
     for (name <- Names) spark.sql(Queries.text(name)).collect()
-    val before = report(spark, bind, Names.mkString(" and "))
-    val kept = spark.table("lines").selectExpr("repeat(line, 6) AS lines")
-      .repartition(2).persist(StorageLevel.OFF_HEAP)
-    kept.count()
-    Thread.sleep(LookAgainMillis)
-    val after = report(spark, bind, "blocks OFF_HEAP")
-    val added = (after.rest.keySet ++ before.rest.keySet).map { node =>
-      node -> math.max(0L, after.rest.getOrElse(node, 0L) - before.rest.getOrElse(node, 0L))
-    }.toMap
-    say(bind, "blocks OFF_HEAP added", added)
+    val memory = report(spark, bind, Names.mkString(" and "))
+    val blocks = ofBlocks(spark, pageNodes)
+    say(bind, "blocks OFF_HEAP", blocks)
     for (node <- bind.toIntOption) {
-      require(added.values.sum > (16L << 20), s"too little was allocated off the heap: $added")
-      require(share(after.pool, node) >= PoolBar, s"the pool lies elsewhere: ${after.pool}")
-      require(share(added, node) >= OffHeapBar, s"memory of tasks lies elsewhere: $added")
+      require(blocks.values.sum > LeastBlockBytes, s"too little was kept off the heap: $blocks")
+      require(share(memory.pool, node) >= PoolBar, s"the pool lies elsewhere: ${memory.pool}")
+      require(share(blocks, node) >= OffHeapBar, s"memory of tasks lies elsewhere: $blocks")
     }
+  }
+
+  /** Bytes by node of blocks that tasks keep off the heap, of lines that they read through the cache. */
+  private def ofBlocks(spark: SparkSession, pageNodes: String): Map[Int, Long] = {
+    val lines = spark.table("lines").rdd.map(_.getString(0) * 6).persist(StorageLevel.OFF_HEAP)
+    lines.count()
+    val ranges = OffHeapBlocks.of(lines.id, lines.getNumPartitions).asScala
+    val command = Seq(pageNodes, ProcessHandle.current().pid().toString)
+    val input = ranges.map(range => s"${range.address} ${range.bytes}\n").mkString
+    val answer = (command #< new ByteArrayInputStream(input.getBytes(US_ASCII))).lazyLines
+    answer.map(_.split(' ')).map(words => words(0).toInt -> words(1).toLong).toMap
   }
 
   private def wordcount(spark: SparkSession): DataFrame =
