@@ -61,6 +61,7 @@ class Options(unittest.TestCase):
             ("loss --minutes 3", "unrecognized arguments: --minutes 3"),
             ("elastic --minutes 1", "argument --minutes: '1'"),
             ("failures --rounds 3", "unrecognized arguments: --rounds 3"),
+            ("frames --rounds 3", "unrecognized arguments: --rounds 3"),
             ("random --queries q52", "argument --queries: 'q52'"),
             ("random --data there", "unrecognized arguments: --data there"),
         ):
@@ -81,6 +82,11 @@ class Options(unittest.TestCase):
         made = told("random", "--queries", "7", "--seed", "3")
         self.assertEqual((made["randomQueries"], made["seed"], made["queries"]), (7, 3, []))
         self.assertEqual(made["placements"], ["auto", "residency", "hash"])
+
+    def test_frames(self):
+        self.assertEqual(told("frames")["minutes"], 30)
+        made = told("frames", "--minutes", "2", "--queries", "q52", "--seed", "3")
+        self.assertEqual((made["minutes"], made["queries"], made["seed"], made["pool"]), (2, ["q52"], 3, "512m"))
 
     def test_pool(self):
         self.assertEqual(told("queries")["pool"], "512m")

@@ -24,8 +24,13 @@ SHARES = {"residency": 0.35, "loss": 0.35, "decommission": 0.6, "elastic": 0.35,
 
 ROUNDS = {"queries": 3, "residency": 4, "loss": 6, "decommission": 6, "elastic": 2, "waiting": 10}
 
+MINUTES = {"elastic": 15, "failures": 5, "frames": 30}
+
+# They kill executors at random.
+UNDER_KILLS = ("failures", "random", "frames")
+
 # They kill, pause or keep busy one executor, and find it by its host.
-ONE_BY_HOST = ("loss", "decommission", "waiting", "failures", "random")
+ONE_BY_HOST = ("loss", "decommission", "waiting", "failures", "random", "frames")
 
 # They make what they read.
 OWN_DATA = ("random",)
@@ -39,6 +44,7 @@ COMMANDS = {
     "waiting": "is a query slower with placement than without, also while an executor is busy?",
     "failures": "queries while executors are killed, added and paused and files written again",
     "random": "random SQL while an executor is killed every 20 s and one paused now and then",
+    "frames": "queries on cached DataFrames while an executor is killed every 20 s and one paused now and then",
 }
 
 
@@ -56,7 +62,7 @@ def _add_options(parser, name):
         _add_data_options(add)
     add("--pool-size", type=size, metavar="SIZE",
         help="pool of each executor (default: " + _default_pool(name) + ")")
-    if name not in ("failures", "random"):
+    if name not in UNDER_KILLS:
         add("--pool-share", type=_share, metavar="X",
             help="instead: this share of the bytes that the queries need, which are measured first"
             + (f" (default {SHARES[name]})" if name in SHARES else ""))
@@ -73,15 +79,15 @@ def _add_options(parser, name):
             help=f"of {', '.join(PLACEMENTS[name])} (default all{alone})")
     if name == "queries":
         add("--locality-wait", default="3s", metavar="TIME", help="spark.locality.wait (default 3s)")
-    if name in ("elastic", "failures"):
+    if name in MINUTES:
         # Of the first minute, when all is read once, elastic says nothing.
-        least, minutes, each = (2, 15, ", each way") if name == "elastic" else (1, 5, "")
-        add("--minutes", type=number(least, 100000), default=minutes, metavar="N",
-            help=f"how long{each} (default {minutes})")
+        least, each = (2, ", each way") if name == "elastic" else (1, "")
+        add("--minutes", type=number(least, 100000), default=MINUTES[name], metavar="N",
+            help=f"how long{each} (default {MINUTES[name]})")
     if name == "random":
         add("--queries", type=number(1, 1000000), default=1000, metavar="N", dest="random_queries",
             help="how many, each of which runs three times (default 1000)")
-    if name in ("failures", "random"):
+    if name in UNDER_KILLS:
         add("--seed", type=number(0, 999999), metavar="N", help="of what is random (default: any)")
     add("--conf", action="append", default=[], type=pair, metavar="KEY=VALUE",
         help="more of Spark's or OAP's configuration; can be repeated")

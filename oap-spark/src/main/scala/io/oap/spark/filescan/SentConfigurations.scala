@@ -14,8 +14,8 @@ import io.oap.spark.internals.PerSparkContext
 
 /**
  * Configurations of Hadoop on their way to tasks. Each property of one is compressed for itself, which takes
- * the driver some ten milliseconds, and executors what they need to read it. Most scans of a session say the
- * same in theirs, so the last ones stay. Thread-safe.
+ * time on the driver, and on executors to read it. Most scans of a session say the same in theirs, so
+ * the last ones stay. Thread-safe.
  */
 private[filescan] final class SentConfigurations {
   private val sent = CacheBuilder.newBuilder()
@@ -25,15 +25,19 @@ private[filescan] final class SentConfigurations {
     .build[SentConfigurations.Said, Broadcast[SerializableConfiguration]]()
 
   /** Broadcasts a copy of a configuration, or gives what has been broadcast of one that says the same. */
-  def of(conf: Configuration, context: SparkContext): Broadcast[SerializableConfiguration] =
-    sent.get(
-      SentConfigurations.Said.of(conf),
-      () => context.broadcast(new SerializableConfiguration(new Configuration(conf))))
+  def of(conf: Configuration, context: SparkContext): Broadcast[SerializableConfiguration] = {
+    val said = SentConfigurations.Said.of(conf)
+    // Two threads may both send one: none waits for another, whose query may be cancelled.
+    Option(sent.getIfPresent(said)).getOrElse {
+      val made = context.broadcast(new SerializableConfiguration(new Configuration(conf)))
+      Option(sent.asMap.putIfAbsent(said, made)).getOrElse(made)
+    }
+  }
 }
 
 private[filescan] object SentConfigurations {
 
-  /** Each takes about a megabyte of the driver and of every executor that has used it. */
+  /** Each takes memory of the driver and of every executor that has used it. */
   private[filescan] val Most = 16
 
   private val IdleMinutes = 10L
@@ -45,6 +49,10 @@ private[filescan] object SentConfigurations {
       conf: Configuration,
       context: SparkContext): Broadcast[SerializableConfiguration] =
     all.of(context).of(conf, context)
+
+  /** What stays of an application. */
+  private[filescan] def kept(context: SparkContext): Seq[Broadcast[SerializableConfiguration]] =
+    all.of(context).sent.asMap.values.asScala.toSeq
 
   /**
    * What a configuration says.

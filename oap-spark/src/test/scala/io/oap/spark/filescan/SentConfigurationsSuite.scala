@@ -2,6 +2,8 @@ package io.oap.spark.filescan
 
 import java.net.{URL, URLClassLoader}
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.DataFrame
 
@@ -51,6 +53,23 @@ class SentConfigurationsSuite extends FileScanSuite {
     rows.write.partitionBy("l").bucketBy(2, "id").saveAsTable("sent_others")
     assert(beyondSpark(spark.table("sent_others").where("k > 2")) === 0)
   }
+
+  test("what was sent stays as it was, whatever tasks read with it") {
+    spark.range(0, 1000, 1, 2).selectExpr("id", "id % 7 AS k", "concat('s', id) AS s").write
+      .bucketBy(2, "id").saveAsTable("sent_same")
+    def read(column: String) =
+      assertServedByFiles(spark.table("sent_same").where("k > 2").select(column))
+    read("id")
+    val before = properties
+    read("s")
+    read("k")
+    assert(properties === before)
+  }
+
+  private def properties: Map[Long, Map[String, String]] =
+    SentConfigurations.kept(spark.sparkContext).map { one =>
+      one.id -> one.value.value.asScala.map(entry => entry.getKey -> entry.getValue).toMap
+    }.toMap
 
   private def assertSentOnce(table: => DataFrame): Unit = {
     assert(beyondSpark(table.where("k > 2").groupBy("k").sum("id")) === 1)

@@ -23,9 +23,10 @@ final class OffHeapBlocks {
   record Range(long address, long bytes) {}
 
   /**
-   * The memory of an RDD's blocks that are off the heap.
+   * The memory of an RDD's blocks.
    *
    * @param partitions of the RDD
+   * @throws IllegalStateException if one is not kept off the heap
    */
   static List<Range> of(int rdd, int partitions) {
     BlockManager blocks = SparkEnv.get().blockManager();
@@ -33,18 +34,30 @@ final class OffHeapBlocks {
     for (int i = 0; i < partitions; i++) {
       RDDBlockId id = new RDDBlockId(rdd, i);
       scala.Option<BlockData> data = blocks.getLocalBytes(id);
-      if (data.isDefined()) {
-        if (data.get() instanceof ByteBufferBlockData inMemory) {
-          for (ByteBuffer chunk : inMemory.buffer().getChunks()) {
-            if (chunk.isDirect()) {
-              long address = PlatformDependent.directBufferAddress(chunk);
-              ranges.add(new Range(address, chunk.capacity()));
-            }
-          }
-        }
+      if (data.isEmpty()) {
+        throw new IllegalStateException(id + " is not kept");
+      }
+      try {
+        ranges.addAll(of(id, data.get()));
+      } finally {
         data.get().dispose();
         blocks.releaseLock(id, scala.Option.empty());
       }
+    }
+    return ranges;
+  }
+
+  private static List<Range> of(RDDBlockId id, BlockData data) {
+    List<Range> ranges = new ArrayList<>();
+    if (data instanceof ByteBufferBlockData inMemory) {
+      for (ByteBuffer chunk : inMemory.buffer().getChunks()) {
+        if (chunk.isDirect()) {
+          ranges.add(new Range(PlatformDependent.directBufferAddress(chunk), chunk.capacity()));
+        }
+      }
+    }
+    if (ranges.stream().mapToLong(Range::bytes).sum() < data.size()) {
+      throw new IllegalStateException(id + " is not off the heap");
     }
     return ranges;
   }

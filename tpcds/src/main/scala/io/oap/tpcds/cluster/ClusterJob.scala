@@ -21,6 +21,7 @@ object ClusterJob {
     case "waiting" => new Waiting(options)
     case "failures" => new RandomFailures(options)
     case "random" => new RandomQueriesUnderKills(options)
+    case "frames" => new FramesUnderKills(options)
   }
 }
 

@@ -88,8 +88,8 @@ object NodePages {
     val memory = report(spark, bind, Names.mkString(" and "))
     val blocks = ofBlocks(spark, pageNodes)
     say(bind, "blocks OFF_HEAP", blocks)
+    require(blocks.values.sum > LeastBlockBytes, s"too little was kept off the heap: $blocks")
     for (node <- bind.toIntOption) {
-      require(blocks.values.sum > LeastBlockBytes, s"too little was kept off the heap: $blocks")
       require(share(memory.pool, node) >= PoolBar, s"the pool lies elsewhere: ${memory.pool}")
       require(share(blocks, node) >= OffHeapBar, s"memory of tasks lies elsewhere: $blocks")
     }
