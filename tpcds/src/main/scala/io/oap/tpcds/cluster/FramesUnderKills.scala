@@ -102,8 +102,8 @@ final class FramesUnderKills(options: ClusterOptions) extends ClusterMeasurement
 private object FramesUnderKills {
   import StorageLevel._
 
-  private val Levels =
-    Seq(MEMORY_ONLY, MEMORY_AND_DISK, MEMORY_ONLY_SER, MEMORY_AND_DISK_2, MEMORY_AND_DISK_SER)
+  /** Levels at which batches stay objects, so that they enter the pool. */
+  private val Levels = Seq(MEMORY_ONLY, MEMORY_AND_DISK, MEMORY_ONLY_2, MEMORY_AND_DISK_2)
 
   private val QueriesOfRound = 6
   private val Patience = 1.minute
