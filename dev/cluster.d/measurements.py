@@ -30,7 +30,7 @@ MINUTES = {"elastic": 15, "failures": 5, "frames": 30}
 UNDER_KILLS = ("failures", "random", "frames")
 
 # They kill, pause or keep busy one executor, and find it by its host.
-ONE_BY_HOST = ("loss", "decommission", "waiting", "failures", "random", "frames")
+ONE_BY_HOST = ("loss", "decommission", "waiting", *UNDER_KILLS)
 
 # They make what they read.
 OWN_DATA = ("random",)

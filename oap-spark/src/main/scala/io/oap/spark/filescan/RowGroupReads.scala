@@ -81,6 +81,9 @@ private[filescan] object RowGroupReads {
   /** Where Spark's format says what is wanted of a file. */
   private val Requested = ParquetReadSupport.SPARK_ROW_REQUESTED_SCHEMA
 
+  /** What differs from scan to scan: our readers note down columns themselves. */
+  private val Columns = Set(Requested, ParquetWriteSupport.SPARK_ROW_SCHEMA)
+
   /**
    * How a scan is read, where our readers give exactly what the format that is meant gives. Its
    * function must be that of Spark's own format: one that adds to what Spark's reader gives is another
@@ -116,7 +119,7 @@ private[filescan] object RowGroupReads {
       RowGroupReads(
         ParquetPartitionReaderFactory(
           scan.conf,
-          SentConfigurations.broadcast(withoutColumns(asked), context),
+          SentConfigurations.broadcast(asked, Columns, context),
           read,
           read,
           scan.partitionSchema,
@@ -133,14 +136,6 @@ private[filescan] object RowGroupReads {
         scan.returnsBatches
       )
     }
-  }
-
-  /** What all scans of a session have in common: our readers note down columns themselves. */
-  private def withoutColumns(asked: Configuration): Configuration = {
-    val conf = new Configuration(asked)
-    conf.unset(Requested)
-    conf.unset(ParquetWriteSupport.SPARK_ROW_SCHEMA)
-    conf
   }
 
   private def isVectorized(scan: ScanRequest, inFiles: StructType): Boolean =

@@ -24,12 +24,16 @@ private[filescan] final class SentConfigurations {
     .expireAfterAccess(SentConfigurations.IdleMinutes, TimeUnit.MINUTES)
     .build[SentConfigurations.Said, Broadcast[SerializableConfiguration]]()
 
-  /** Broadcasts a copy of a configuration, or gives what has been broadcast of one that says the same. */
-  def of(conf: Configuration, context: SparkContext): Broadcast[SerializableConfiguration] = {
-    val said = SentConfigurations.Said.of(conf)
+  private def of(
+      conf: Configuration,
+      leftOut: Set[String],
+      context: SparkContext): Broadcast[SerializableConfiguration] = {
+    val said = SentConfigurations.Said.of(conf, leftOut)
     // Two threads may both send one: none waits for another, whose query may be cancelled.
     Option(sent.getIfPresent(said)).getOrElse {
-      val made = context.broadcast(new SerializableConfiguration(new Configuration(conf)))
+      val copy = new Configuration(conf)
+      leftOut.foreach(copy.unset)
+      val made = context.broadcast(new SerializableConfiguration(copy))
       Option(sent.asMap.putIfAbsent(said, made)).getOrElse(made)
     }
   }
@@ -44,11 +48,17 @@ private[filescan] object SentConfigurations {
 
   private val all = new PerSparkContext[SentConfigurations](_ => new SentConfigurations)
 
-  /** Broadcasts a copy of a configuration in this application, unless it has one that says the same. */
+  /**
+   * Broadcasts a copy of a configuration in this application, or gives what has been broadcast of one that
+   * says the same.
+   *
+   * @param leftOut keys that are not sent
+   */
   def broadcast(
       conf: Configuration,
+      leftOut: Set[String],
       context: SparkContext): Broadcast[SerializableConfiguration] =
-    all.of(context).of(conf, context)
+    all.of(context).of(conf, leftOut, context)
 
   /** What stays of an application. */
   private[filescan] def kept(context: SparkContext): Seq[Broadcast[SerializableConfiguration]] =
@@ -62,8 +72,10 @@ private[filescan] object SentConfigurations {
   private final case class Said(properties: Map[String, String], classes: ClassLoader)
 
   private object Said {
-    def of(conf: Configuration): Said = Said(
-      conf.asScala.iterator.map(property => property.getKey -> property.getValue).toMap,
+    def of(conf: Configuration, leftOut: Set[String]): Said = Said(
+      conf.asScala.iterator.collect {
+        case property if !leftOut.contains(property.getKey) => property.getKey -> property.getValue
+      }.toMap,
       conf.getClassLoader)
   }
 }

@@ -114,7 +114,7 @@ private[filescan] object StripeReads {
       StripeReads(
         OrcDecoding(
           // Of its own: Spark's function notes down filters in the one that it has.
-          SentConfigurations.broadcast(caching, context),
+          SentConfigurations.broadcast(caching, Set.empty, context),
           scan.dataSchema,
           scan.requiredSchema,
           scan.partitionSchema,

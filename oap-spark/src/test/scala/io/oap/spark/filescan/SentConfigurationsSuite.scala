@@ -17,7 +17,7 @@ class SentConfigurationsSuite extends FileScanSuite {
   }
 
   private def sent(conf: Configuration) =
-    SentConfigurations.broadcast(conf, spark.sparkContext)
+    SentConfigurations.broadcast(conf, Set.empty, spark.sparkContext)
 
   test("configurations that say the same are sent once, and as they were") {
     val changing = conf("one")
@@ -27,6 +27,17 @@ class SentConfigurationsSuite extends FileScanSuite {
     assert(one.value.value.get("key") === "one")
     assert(sent(changing).value.value.get("key") === "two")
     assert(sent(conf("one")) eq one)
+  }
+
+  test("keys that are left out are not sent, and their values make no other configuration") {
+    val context = spark.sparkContext
+    val more = conf("one")
+    more.set("other", "value")
+    val one = sent(conf("one"))
+    assert(SentConfigurations.broadcast(more, Set("other"), context) eq one)
+    more.set("key", "three")
+    assert(SentConfigurations.broadcast(more, Set("other"), context).value.value.size === 1)
+    assert(more.get("other") === "value")
   }
 
   test("what looks for classes elsewhere is another configuration") {

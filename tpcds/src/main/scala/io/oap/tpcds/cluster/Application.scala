@@ -1,6 +1,7 @@
 package io.oap.tpcds.cluster
 
 import scala.concurrent.duration._
+import scala.util.Try
 
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.{Row, SparkSession}
@@ -76,6 +77,10 @@ final class Application(options: ClusterOptions, settings: Map[String, String])
     val (rows, run) = QueryRun.of(session, query)
     run.copy(difference = RowComparison.difference(expected, rows).getOrElse(""))
   }
+
+  /** Runs a query as [[run]] does; says how its rows differ or why it failed, or nothing. */
+  def difference(query: String, expected: Seq[Row], placement: String): String =
+    Try(run(query, expected, placement)).fold(e => e.toString.takeWhile(_ != '\n'), _.difference)
 
   /** Runs all queries once, on tables of which each query reads something. */
   def round(number: Int, placement: String, expected: Map[String, Seq[Row]]): Round = {

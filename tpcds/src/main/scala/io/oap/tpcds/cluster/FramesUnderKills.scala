@@ -2,7 +2,7 @@ package io.oap.tpcds.cluster
 
 import scala.collection.mutable.ArrayBuffer
 import scala.concurrent.duration._
-import scala.util.{Random, Try}
+import scala.util.Random
 
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.internal.StaticSQLConf
@@ -39,7 +39,8 @@ final class FramesUnderKills(options: ClusterOptions) extends ClusterMeasurement
         what => say(s"    $what"))
       val deadline = options.minutes.minutes.fromNow
       var cached = 0L
-      try while (deadline.hasTimeLeft()) cached = math.max(cached, round(application, expected, say))
+      try
+        while (deadline.hasTimeLeft()) cached = math.max(cached, round(application, expected, say))
       finally kills.close()
       Application.waitFor("executors")(application.hosts.size >= options.executors)
       bars.none("executors with pinned chunks", StillPinned.executors(application.oap))
@@ -80,22 +81,18 @@ final class FramesUnderKills(options: ClusterOptions) extends ClusterMeasurement
       expected: Seq[Row],
       level: StorageLevel,
       say: String => Unit): Unit = {
-    val run = Try(application.run(query, expected, "auto"))
-    val difference = run.fold(e => e.toString.takeWhile(_ != '\n'), _.difference)
+    val difference = application.difference(query, expected, "auto")
     say(s"$query: ${if (difference.isEmpty) "same rows" else difference}")
     if (difference.nonEmpty) differences += s"$query, $level: $difference"
   }
 
   private def drop(spark: SparkSession, frames: Seq[DataFrame], say: String => Unit): Unit = {
     frames.foreach(_.unpersist(blocking = true))
-    // Tasks that Spark has given up may still hold what they read.
-    val deadline = FramesUnderKills.Patience.fromNow
-    while (FramesUnderKills.used(spark) > 0 && deadline.hasTimeLeft()) Thread.sleep(500)
-    val bytes = FramesUnderKills.used(spark)
-    if (bytes > 0) {
-      say(s"$bytes bytes are left")
-      left += s"$bytes bytes after ${FramesUnderKills.Patience}"
+    val found = StillPinned.lasting {
+      Seq(FramesUnderKills.used(spark)).filter(_ > 0).map(bytes => s"$bytes bytes are left")
     }
+    found.foreach(say)
+    left ++= found
   }
 }
 
@@ -106,7 +103,6 @@ private object FramesUnderKills {
   private val Levels = Seq(MEMORY_ONLY, MEMORY_AND_DISK, MEMORY_ONLY_2, MEMORY_AND_DISK_2)
 
   private val QueriesOfRound = 6
-  private val Patience = 1.minute
 
   /** Bytes of chunks in the pools of the executors that are there. */
   private def used(spark: SparkSession): Long =

@@ -6,7 +6,7 @@ import java.nio.file.Path
 import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 import scala.concurrent.duration._
-import scala.util.{Random, Try}
+import scala.util.Random
 
 import org.apache.spark.sql.Row
 
@@ -77,8 +77,7 @@ final class RandomFailures(options: ClusterOptions) extends ClusterMeasurement {
       placement: String,
       expected: Seq[Row],
       say: String => Unit): Unit = {
-    val run = Try(application.run(query, expected, placement))
-    val difference = run.fold(e => e.toString.takeWhile(_ != '\n'), _.difference)
+    val difference = application.difference(query, expected, placement)
     say(s"$query, $placement: ${if (difference.isEmpty) "same rows" else difference}")
     if (difference.nonEmpty) differences += s"$query, $placement: $difference"
   }
