@@ -29,7 +29,7 @@ def held(spark):
 
 def declare(spark, folder):
     """Makes the tables known with their SQL types: texts that are filled up with spaces equal those that are not."""
-    known = spark.sparkContext._jvm.io.oap.tpcds.TpcdsTable.All()
+    known = spark.sparkContext._jvm.io.oap.tpcds.data.TpcdsTable.All()
     tables = {table.name(): table for table in (known.apply(i) for i in range(known.size()))}
     for name in TABLES:
         spark.sql(f"CREATE TABLE {name} ({tables[name].ddl()}) USING parquet LOCATION '{Path(folder, name)}'")

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Checks that no C file of native/src includes a file of a layer above its own, and no two include each other.
 
-FOLDERS orders the folders. The first comment of the header that MAPS names orders the files of a
-folder, lowest first: each line that is indented by three spaces names files, by their name with or
-without its ending, then, behind two spaces or more, says what they are. Files on one line may
-include each other, though not in a circle. Prints one line per offence; exits with 1 when there is any.
+BELOW says which folders lie right below each; a folder may include these and all that lies below them.
+The first comment of the header that MAPS names for a folder orders its files, lowest first: each line
+that is indented by three spaces names files, by their name with or without its ending, then, behind
+two spaces or more, says what they are. One header may order the files of several folders. Files on
+one line may include each other, though not in a circle. Prints one line per offence; exits with 1
+when there is any.
 """
 
 import re
@@ -12,8 +14,17 @@ import sys
 from pathlib import Path
 
 SOURCES = Path("native/src")
-FOLDERS = (("base",), ("pool", "vector"), ("model", "tier"), ("jni",))
-MAPS = {"pool": "pool.h", "vector": "vector_format.h", "model": "capacity_model.h", "tier": "tier.h"}
+BELOW = {
+    "base": (),
+    "slots": ("base",), "arena": ("base",), "policy": ("slots",), "shard": ("policy", "arena"), "home": ("shard",),
+    "pool": ("home",),
+    "vector": ("base",), "encode": ("vector",),
+    "model": ("pool",), "tier": ("pool",),
+    "jni": ("encode", "model", "tier"),
+}
+MAPS = {**dict.fromkeys(("slots", "arena", "policy", "shard", "home", "pool"), "pool/pool.h"),
+        **dict.fromkeys(("vector", "encode"), "vector/vector_format.h"),
+        "model": "model/capacity_model.h", "tier": "tier/tier.h"}
 
 INCLUDE = re.compile(r'^#include "((?:\w+/)?\w+\.h)"', re.M)
 COMMENT = re.compile(r"\A/\*.*?\*/", re.S)
@@ -26,12 +37,18 @@ def layers_of(text):
     return [names.split() for names in LAYER.findall(comment.group())] if comment else []
 
 
+def all_below(folder):
+    """The folders that a folder may include; an unknown one may include none."""
+    direct = BELOW.get(folder, ())
+    return set(direct).union(*map(all_below, direct))
+
+
 class Layers:
     """Where files of native/src stand; files maps their paths below it, as folder/name, to their text."""
 
     def __init__(self, files):
         self.files = files
-        self.maps = {folder: layers_of(files.get(f"{folder}/{header}", "")) for folder, header in MAPS.items()}
+        self.maps = {folder: layers_of(files.get(header, "")) for folder, header in MAPS.items()}
 
     def module(self, path):
         """What a file is a part of: itself where the map names it with its ending, else all of its name."""
@@ -57,16 +74,13 @@ class Layers:
     def upward(self, path, target):
         """Why a file must not include another; None where it may."""
         folder, other = path.split("/")[0], target.split("/")[0]
-        rank = {name: i for i, names in enumerate(FOLDERS) for name in names}
         if folder != other:
-            if rank[other] < rank[folder]:
-                return None
-            return f"{other}/ is not below {folder}/ (FOLDERS of dev/lib/layers.py)"
+            return None if other in all_below(folder) else f"{other}/ is not below {folder}/ (BELOW of dev/lib/layers.py)"
         own, theirs = self.level(path), self.level(target)
         if own is None or theirs is None or theirs <= own:
             return None
         layer, above = (" ".join(self.maps[folder][i]) for i in (own, theirs))
-        return f'its layer "{above}" is above "{layer}" ({SOURCES}/{folder}/{MAPS[folder]})'
+        return f'its layer "{above}" is above "{layer}" ({SOURCES}/{MAPS[folder]})'
 
     def circle(self):
         """The modules of a circle of includes, the first one again at its end; empty where there is none."""
@@ -89,13 +103,15 @@ class Layers:
         return next(filter(None, (search(module, []) for module in sorted(edges))), [])
 
     def offences(self):
-        for folder, names in ((folder, name) for folder, rows in self.maps.items() for row in rows for name in row):
-            if not any(path in (f"{folder}/{names}", f"{folder}/{names}.c", f"{folder}/{names}.h") for path in self.files):
-                yield f"{SOURCES}/{folder}/{MAPS[folder]}:1: names the layer {names}, but there is no such file: remove it"
+        for header in dict.fromkeys(MAPS.values()):
+            folders = [folder for folder in MAPS if MAPS[folder] == header]
+            for name in (name for row in self.maps[folders[0]] for name in row):
+                if not any(f"{folder}/{name}{ending}" in self.files for folder in folders for ending in ("", ".c", ".h")):
+                    yield f"{SOURCES}/{header}:1: names the layer {name}, but there is no such file: remove it"
         for path in sorted(self.files):
             if self.level(path) is None:
                 folder = path.split("/")[0]
-                yield f"{SOURCES}/{path}:1: stands in no layer: add it to the map in {SOURCES}/{folder}/{MAPS[folder]}"
+                yield f"{SOURCES}/{path}:1: stands in no layer: add it to the map in {SOURCES}/{MAPS[folder]}"
             for line, target in self.includes(path):
                 why = self.upward(path, target)
                 if why:

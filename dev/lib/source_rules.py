@@ -5,11 +5,13 @@ Prints one line per offence, as file:line: what; exits with 1 when there is any.
 
   - a source file has at most 350 lines (exceptions, with reasons: dev/lib/long_files.txt), a method
     or function at most 50
+  - a package, or a folder of native/src, has at most 20 source files
   - the first comment of a file says what the thing is
   - nothing is left to do, no package of ours lies in org.apache, no path is one machine's own
   - a doc comment stands alone: it does not begin with "The same", "That of" or "Those"
 """
 
+import collections
 import re
 import subprocess
 import sys
@@ -17,6 +19,7 @@ from pathlib import Path
 
 FILE_LINES = 350
 METHOD_LINES = 50
+PACKAGE_FILES = 20
 LONG_FILES = Path("dev/lib/long_files.txt")
 BRACES = {".java", ".scala", ".c", ".h"}
 SOURCES = BRACES | {".py", ".sh"}
@@ -34,6 +37,8 @@ NO_METHOD = re.compile(
     r"\b(if|else|for|while|do|switch|try|catch|synchronized|new)\b"
     r"|\b(class|interface|record|enum|struct|union)\b|->|="
 )
+# Java and Scala of one package lie in two folders.
+PACKAGE = re.compile(r"(?:(\w[\w-]*)/src/main/(?:java|scala)|(native)/src)/(.+)/[^/]+\.(?:java|scala|c|h)$")
 TYPE = re.compile(r"\b(class|interface|record|enum|object|trait|package object)\s+\w")
 
 
@@ -111,6 +116,15 @@ def offences(path, text, may_be_long):
             yield line, f"{name} has {length} lines, at most {METHOD_LINES} are allowed"
 
 
+def large_packages(paths):
+    """Yields (package, number of files) of those that have more files than allowed."""
+    found = filter(None, (PACKAGE.match(str(path)) for path in paths))
+    sizes = collections.Counter((match[1] or match[2], match[3]) for match in found)
+    for (module, package), files in sorted(sizes.items()):
+        if files > PACKAGE_FILES:
+            yield f"{module}: {package}", files
+
+
 def exceptions(text):
     """Paths that may be long. Each line is a path, white space and the reason."""
     found = {}
@@ -129,9 +143,11 @@ def main():
         check=True, capture_output=True, text=True).stdout
     may_be_long = exceptions(LONG_FILES.read_text(encoding="utf-8"))
     failed = False
-    for path in sorted(Path(name) for name in listed.split("\0") if name):
-        if not path.is_file():
-            continue
+    paths = sorted(path for path in map(Path, filter(None, listed.split("\0"))) if path.is_file())
+    for package, files in large_packages(paths):
+        print(f"{package}: {files} files, at most {PACKAGE_FILES} are allowed in a package")
+        failed = True
+    for path in paths:
         try:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError:

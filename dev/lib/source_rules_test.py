@@ -3,7 +3,7 @@
 import unittest
 from pathlib import Path
 
-from source_rules import exceptions, offences
+from source_rules import exceptions, large_packages, offences
 
 JAVA = Path("a/A.java")
 SCALA = Path("a/A.scala")
@@ -61,6 +61,18 @@ class SourceRulesTest(unittest.TestCase):
     def test_comment_with_such_words_further_on_passes(self):
         text = DOCUMENTED + "class A {\n  /**\n   * Chunks of B.\n   * Those of C stay.\n   */\n  int b;\n}\n"
         self.assertEqual([], found(JAVA, text))
+
+    def test_large_package_is_found_over_java_and_scala(self):
+        java = [f"m/src/main/java/io/oap/a/J{i}.java" for i in range(12)]
+        scala = [f"m/src/main/scala/io/oap/a/S{i}.scala" for i in range(9)]
+        self.assertEqual([("m: io/oap/a", 21)], list(large_packages(java + scala)))
+        self.assertEqual([("native: pool", 21)], list(large_packages(f"native/src/pool/{i}.c" for i in range(21))))
+
+    def test_package_that_is_no_larger_than_allowed_passes(self):
+        names = [f"m/src/main/scala/io/oap/a/S{i}.scala" for i in range(20)]
+        others = ["m/src/main/scala/io/oap/a/b/S.scala", "n/src/main/scala/io/oap/a/S.scala",
+                  "m/src/test/scala/io/oap/a/S.scala", "m/src/main/scala/io/oap/a/S.txt"]
+        self.assertEqual([], list(large_packages(names + others)))
 
     def test_exception_needs_a_reason(self):
         self.assertEqual({"a/a.c": "generated"}, exceptions("# x\na/a.c generated\n"))

@@ -6,7 +6,7 @@
  */
 #include "measure.h"
 #include "oap_pool.h"
-#include "pool/content.h"
+#include "shard/content.h"
 
 #include <fcntl.h>
 #include <stdio.h>

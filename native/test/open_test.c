@@ -1,6 +1,6 @@
 /* Pools that cannot be opened are refused, with the right error and without harm. */
+#include "arena/arena.h"
 #include "check.h"
-#include "pool/arena.h"
 
 #include <errno.h>
 #include <fcntl.h>

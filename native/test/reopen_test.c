@@ -1,7 +1,7 @@
 /* A pool that outlives its process is taken over by the next one of the same shape, and by nobody
  * else: not while it is in use, by another version, with another size, or damaged. */
 #include "home.h"
-#include "pool/home.h"
+#include "home/home.h"
 
 #include <errno.h>
 #include <fcntl.h>

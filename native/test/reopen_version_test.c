@@ -2,7 +2,7 @@
  * is: an encoder or a hash may have been mended since. */
 #include "base/arithmetic.h"
 #include "home.h"
-#include "pool/home.h"
+#include "home/home.h"
 
 #include <fcntl.h>
 #include <unistd.h>

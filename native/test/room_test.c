@@ -1,7 +1,7 @@
 /* Room beside chunks that are pinned: a search for it is short, takes no more than it needs, and
  * sees what is pinned meanwhile. Counted, not timed. */
 #include "check.h"
-#include "pool/policy.h"
+#include "policy/policy.h"
 #include "under_lock.h"
 
 #include <errno.h>

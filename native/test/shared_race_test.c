@@ -1,8 +1,8 @@
 /* What happens between two steps of a process that shares a pool: another one pins what is about to
  * leave, drops what is about to be pinned, or dies while it changes the shard. */
-#include "pool/holders.h"
-#include "pool/index.h"
 #include "shared_work.h"
+#include "slots/holders.h"
+#include "slots/index.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* Space whose descriptions of extents run out: what has been given can be taken again, piece by
  * piece in the order of positions, as a shard that is rebuilt does. */
 #include "check.h"
-#include "pool/space_check.h"
+#include "slots/space_check.h"
 
 #define REGION (UINT64_C(1) << 20)
 #define LIMIT 200

@@ -1,4 +1,4 @@
-/* Capacity models for Java: the natives of io.oap.cache.pool.NativeCapacityModel. Nothing here
+/* Capacity models for Java: the natives of io.oap.cache.model.NativeCapacityModel. Nothing here
  * decides anything. A model is its address as a long; a column chunk is three longs. */
 #include "oap_capacity_model.h"
 
@@ -96,4 +96,4 @@ static const JNINativeMethod methods[] = {
 };
 
 const oap_natives oap_capacity_natives =
-    OAP_NATIVES("io/oap/cache/pool/NativeCapacityModel", methods);
+    OAP_NATIVES("io/oap/cache/model/NativeCapacityModel", methods);

@@ -2,9 +2,9 @@
  * ask it. */
 #include "capacity_model.h"
 
+#include "arena/table.h"
 #include "pool/drop.h"
-#include "pool/shard_check.h"
-#include "pool/table.h"
+#include "shard/shard_check.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 
 #include "pool/chunk.h"
 #include "pool/drop.h"
-#include "pool/pin.h"
 #include "pool/resize.h"
+#include "shard/pin.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #ifndef OAP_MINIATURE_H
 #define OAP_MINIATURE_H
 
-#include "pool/shard.h"
+#include "shard/shard.h"
 
 typedef struct oap_miniature {
   oap_shard shard;

@@ -3,7 +3,7 @@
 
 #include "base/background.h"
 #include "resize.h"
-#include "stripe.h"
+#include "shard/stripe.h"
 
 #include <errno.h>
 #include <stdlib.h>

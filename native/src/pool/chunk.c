@@ -1,9 +1,9 @@
 /* Chunks: see chunk.h. */
 #include "chunk.h"
 
-#include "content.h"
-#include "pin.h"
-#include "room.h"
+#include "shard/content.h"
+#include "shard/pin.h"
+#include "shard/room.h"
 
 #include <errno.h>
 

@@ -6,7 +6,7 @@
 #ifndef OAP_CHUNK_H
 #define OAP_CHUNK_H
 
-#include "shard.h"
+#include "shard/shard.h"
 
 int oap_shard_reserve(oap_shard *shard, const oap_hashed_key *key, uint64_t bytes, bool may_evict,
                       oap_chunk *out);

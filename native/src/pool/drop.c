@@ -1,7 +1,7 @@
 /* Dropping: see drop.h. */
 #include "drop.h"
 
-#include "room.h"
+#include "shard/room.h"
 
 #include <errno.h>
 

@@ -2,7 +2,7 @@
 #ifndef OAP_DROP_H
 #define OAP_DROP_H
 
-#include "shard.h"
+#include "shard/shard.h"
 
 int oap_shard_drop(oap_shard *shard, const oap_hashed_key *key);
 uint64_t oap_shard_drop_file(oap_shard *shard, uint64_t high, uint64_t low);

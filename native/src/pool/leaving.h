@@ -2,7 +2,7 @@
 #ifndef OAP_LEAVING_H
 #define OAP_LEAVING_H
 
-#include "shard.h"
+#include "shard/shard.h"
 
 /* Appends chunks that may be evicted from the ends of the queues, as oap_pool_leaving says of all
  * shards; returns the new count, which is never above room. */

@@ -1,8 +1,8 @@
 /* See members.h. */
 #include "members.h"
 
-#include "poison.h"
-#include "sweep.h"
+#include "arena/poison.h"
+#include "home/sweep.h"
 
 #include <errno.h>
 

@@ -4,10 +4,10 @@
 #include "base/clock.h"
 #include "capacity.h"
 #include "drop.h"
-#include "home_shared.h"
+#include "home/home_shared.h"
+#include "home/rebuild.h"
 #include "members.h"
-#include "rebuild.h"
-#include "stripe.h"
+#include "shard/stripe.h"
 #include "writeback.h"
 
 #include <errno.h>

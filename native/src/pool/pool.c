@@ -4,8 +4,8 @@
 #include "chunk.h"
 #include "drop.h"
 #include "leaving.h"
-#include "pin.h"
-#include "shard_check.h"
+#include "shard/pin.h"
+#include "shard/shard_check.h"
 
 #include <errno.h>
 

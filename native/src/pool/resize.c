@@ -1,8 +1,8 @@
 /* Growing and shrinking: see resize.h. */
 #include "resize.h"
 
-#include "room.h"
-#include "stripe.h"
+#include "shard/room.h"
+#include "shard/stripe.h"
 
 #include <errno.h>
 

@@ -6,7 +6,7 @@
 #ifndef OAP_RESIZE_H
 #define OAP_RESIZE_H
 
-#include "shard.h"
+#include "shard/shard.h"
 
 /* From now on so many bytes of each stripe are in use; they have been committed. Chunks above are
  * evicted, or dropped, so that they go with their last pin. */

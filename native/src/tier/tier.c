@@ -1,9 +1,9 @@
 /* The tier's life, and what others ask it: see oap_tier.h. */
 #include "tier.h"
 
+#include "arena/table.h"
 #include "base/content_hash.h"
-#include "pool/slot.h"
-#include "pool/table.h"
+#include "slots/slot.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -17,7 +17,7 @@
 
 #include "base/background.h"
 #include "oap_tier.h"
-#include "pool/sketch.h"
+#include "policy/sketch.h"
 #include "tier_file.h"
 #include "tier_index.h"
 

@@ -1,8 +1,8 @@
 /* The tier's file: see tier_file.h. */
 #include "tier_file.h"
 
+#include "arena/arena_parts.h"
 #include "oap_tier.h"
-#include "pool/arena_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>

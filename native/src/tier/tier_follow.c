@@ -1,7 +1,7 @@
 /* The thread that copies down what is about to leave a pool. */
 #include "tier.h"
 
-#include "pool/slot.h"
+#include "slots/slot.h"
 
 #include <errno.h>
 #include <stdlib.h>

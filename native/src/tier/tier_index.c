@@ -1,8 +1,8 @@
 /* The tier's index: see tier_index.h. */
 #include "tier_index.h"
 
-#include "pool/slot.h"
-#include "pool/table.h"
+#include "arena/table.h"
+#include "slots/slot.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "tier.h"
 
 #include "base/content_hash.h"
-#include "pool/slot.h"
+#include "slots/slot.h"
 
 #include <errno.h>
 #include <string.h>

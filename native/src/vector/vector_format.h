@@ -2,17 +2,20 @@
  * The layout of a vector chunk as structures; native/VECTOR-CHUNK.md says what each field means. It
  * is the lowest of the layers of vector chunks, of which each may use those above it here:
  *
+ * vector: the layout, and how it is read
  *   vector_format vector_order          the layout; Spark's order of floating-point values
  *   vector_kernels vector_dispatch      loops over values, for several processors
- *   vector_dictionary vector_source vector_keys    values of a chunk, of its source; sets of keys
+ *   vector_keys                         sets of keys
  *   vector_nulls                        which rows of a zone are null
+ *   vector_reader vector_decoded        a chunk, or rows that were decoded elsewhere, opened
+ *   vector_unpack vector_frequency vector_decide   values of zones; what minimum and maximum decide
+ *   vector_select                       filters row by row
+ * encode: how it is written
+ *   vector_dictionary vector_source     values of a chunk, of its source
  *   vector_encode                       the bytes of one zone
  *   vector_encoder.h                    a chunk that is encoded
  *   vector_choose_dictionary vector_write   whether it has a dictionary; its bytes
  *   vector_encoder.c                    rows become zones
- *   vector_reader vector_decoded        a chunk, or rows that were decoded elsewhere, opened
- *   vector_unpack vector_frequency vector_decide   values of zones; what minimum and maximum decide
- *   vector_select                       filters row by row
  */
 #ifndef OAP_VECTOR_FORMAT_H
 #define OAP_VECTOR_FORMAT_H

@@ -2,6 +2,7 @@ package io.oap.cache;
 
 import io.oap.cache.file.FileRanges;
 import io.oap.cache.file.FileRanges.Range;
+import io.oap.cache.layout.ChunkRequest;
 import io.oap.cache.pool.Admission;
 import io.oap.cache.pool.Pin;
 import io.oap.cache.stats.CacheCounters;

@@ -2,6 +2,8 @@ package io.oap.cache;
 
 import io.oap.cache.file.FileRanges.Range;
 import io.oap.cache.file.FileStream;
+import io.oap.cache.layout.ChunkRequest;
+import io.oap.cache.layout.LayoutIndex;
 import io.oap.cache.pool.Admission;
 import io.oap.cache.stats.MissCause;
 import java.io.EOFException;

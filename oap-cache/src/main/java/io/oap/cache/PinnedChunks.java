@@ -1,5 +1,6 @@
 package io.oap.cache;
 
+import io.oap.cache.layout.ChunkRequest;
 import io.oap.cache.pool.Pin;
 import java.nio.ByteBuffer;
 import java.util.List;

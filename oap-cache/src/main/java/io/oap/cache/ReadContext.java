@@ -33,7 +33,7 @@ public record ReadContext(
   }
 
   /** Whether a query wants what is read. */
-  boolean isAsking() {
+  public boolean isAsking() {
     return warmed == null;
   }
 }

@@ -1,5 +1,6 @@
 package io.oap.cache;
 
+import io.oap.cache.layout.ChunkRequest;
 import io.oap.common.ChunkKey;
 import java.io.Serializable;
 import java.util.HashSet;
@@ -41,7 +42,7 @@ public final class WarmedChunks {
   }
 
   /** Whether a chunk is recorded. */
-  synchronized boolean contains(ChunkKey chunk) {
+  public synchronized boolean contains(ChunkKey chunk) {
     return seen.contains(chunk);
   }
 

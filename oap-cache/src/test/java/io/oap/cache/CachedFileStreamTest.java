@@ -7,8 +7,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.oap.cache.file.FileRanges.Range;
 import io.oap.cache.file.HeapRuns;
+import io.oap.cache.layout.ChunkRequest;
+import io.oap.cache.layout.LayoutReader;
 import io.oap.cache.pool.PoolFaults;
 import io.oap.cache.stats.CacheCounters;
+import io.oap.cache.stream.CachedFileStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;

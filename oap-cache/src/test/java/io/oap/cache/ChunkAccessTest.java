@@ -2,6 +2,7 @@ package io.oap.cache;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.oap.cache.layout.ChunkRequest;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.stats.CacheCounters;
 import java.io.IOException;

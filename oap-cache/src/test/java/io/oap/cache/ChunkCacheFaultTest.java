@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.oap.cache.layout.ChunkRequest;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.PoolException;
 import io.oap.cache.pool.PoolFaults;

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.oap.cache.layout.ChunkRequest;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.PoolOptions;
 import io.oap.cache.pool.PoolStats;

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.oap.cache.layout.ChunkRequest;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.stats.CacheCounters;
 import java.io.IOException;

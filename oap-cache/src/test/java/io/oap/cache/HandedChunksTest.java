@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.oap.cache.HandedChunks.Taken;
 import io.oap.cache.file.KnownFiles.KnownFile;
+import io.oap.cache.layout.ChunkRequest;
 import io.oap.cache.pool.PoolSnapshot.HeldKey;
 import io.oap.cache.quota.QuotaRule;
 import io.oap.cache.quota.QuotaRule.Kind;

@@ -3,6 +3,7 @@ package io.oap.cache;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.oap.cache.layout.ChunkRequest;
 import io.oap.cache.pool.PoolStats;
 import io.oap.cache.stats.CacheCounters;
 import io.oap.cache.stats.Figure;

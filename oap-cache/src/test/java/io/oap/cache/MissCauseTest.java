@@ -3,6 +3,7 @@ package io.oap.cache;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.oap.cache.file.KnownFiles.KnownFile;
+import io.oap.cache.layout.ChunkRequest;
 import io.oap.cache.pool.Admission;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.pool.Reservation;

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.oap.cache.file.FileRanges;
 import io.oap.cache.file.KnownFiles.KnownFile;
+import io.oap.cache.layout.ChunkRequest;
 import io.oap.cache.pool.Pin;
 import io.oap.cache.pool.PoolStats;
 import io.oap.cache.stats.CacheCounters;

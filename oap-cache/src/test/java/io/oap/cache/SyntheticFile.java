@@ -3,6 +3,7 @@ package io.oap.cache;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.oap.cache.file.FileRanges;
+import io.oap.cache.layout.ChunkRequest;
 import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
 import java.io.IOException;

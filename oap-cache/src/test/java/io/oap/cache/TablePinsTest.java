@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.oap.cache.file.KnownFiles.KnownFile;
+import io.oap.cache.layout.ChunkRequest;
 import io.oap.cache.pool.Admission;
 import io.oap.cache.pool.ColumnPool;
 import io.oap.cache.quota.TablePins;

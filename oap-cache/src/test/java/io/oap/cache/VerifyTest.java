@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.oap.cache.layout.ChunkRequest;
 import io.oap.cache.pool.PoolStats;
 import io.oap.cache.stats.CacheCounters;
 import java.io.IOException;

@@ -4,8 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.oap.cache.WarmedChunks.Sum;
+import io.oap.cache.layout.ChunkRequest;
 import io.oap.cache.pool.Admission;
 import io.oap.cache.stats.CacheCounters;
+import io.oap.cache.stream.CachedFileStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.List;

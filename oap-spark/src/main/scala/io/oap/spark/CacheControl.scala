@@ -11,7 +11,7 @@ import io.oap.cache.stats.{CacheCounters, Figure}
 import io.oap.spark.buildside.BuildSides
 import io.oap.spark.cluster.{Answer, Cluster}
 import io.oap.spark.executor.{Clear, ExecutorCache, ListChunks, Part, TellPool}
-import io.oap.spark.read.CountingFormat
+import io.oap.spark.status.CountingFormat
 
 /** Commands to the caches of an application, from its driver. */
 object CacheControl {

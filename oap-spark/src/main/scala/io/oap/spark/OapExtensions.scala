@@ -5,8 +5,9 @@ import org.apache.spark.sql.SparkSessionExtensions
 import org.slf4j.LoggerFactory
 
 import io.oap.spark.buildside.KeepBuildSides
-import io.oap.spark.dataframe.{DataFrames, KeysBelowShuffles, PrunedFrames, ReadFrames}
+import io.oap.spark.dataframe.DataFrames
 import io.oap.spark.filescan.{CachedFileScans, UseFileJoinKeys}
+import io.oap.spark.framescan.{KeysBelowShuffles, PrunedFrames, ReadFrames}
 import io.oap.spark.iceberg.{CacheIcebergScans, UseIcebergJoinKeys}
 import io.oap.spark.internals.{ConfigKeys, SparkInternals, SparkVersion}
 import io.oap.spark.optimizer.{CacheHint, SubqueryPruning, UseColumnCache}

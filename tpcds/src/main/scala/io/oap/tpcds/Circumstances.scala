@@ -10,6 +10,8 @@ import com.sun.management.OperatingSystemMXBean
 import org.apache.spark.launcher.JavaModuleOptions
 import org.apache.spark.sql.SparkSession
 
+import io.oap.tpcds.data.DataStorage
+
 /** Where and with what something was measured: facts without which the numbers say nothing. */
 final case class Circumstances(
     time: String,

@@ -3,6 +3,8 @@ package io.oap.tpcds
 import java.io.FileNotFoundException
 import java.nio.charset.StandardCharsets.UTF_8
 
+import io.oap.tpcds.data.TpcdsTable
+
 /**
  * The texts of the TPC-DS queries. They are resources of the tests jar of spark-sql, which the
  * build unpacks into this module's jar; none is kept in the source tree.

@@ -4,6 +4,8 @@ import java.nio.file.{Files, Path}
 
 import org.apache.spark.SPARK_VERSION
 
+import io.oap.tpcds.data.DataStorage
+
 /** Which facts are recorded of this machine, of a configuration, and of what data lies on. */
 class CircumstancesSuite extends SparkContextSuite {
   // As spark-submit hands over what it was given.

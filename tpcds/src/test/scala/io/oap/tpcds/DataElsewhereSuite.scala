@@ -11,6 +11,7 @@ import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.metadata.{BlockMetaData, CompressionCodecName}
 import org.apache.parquet.hadoop.util.HadoopInputFile
 
+import io.oap.tpcds.data.{DataFolder, ParquetLayout}
 import io.oap.tpcds.storage.StorageClass
 
 /** Generation into another file system than this machine's, and in another layout than Spark's. */

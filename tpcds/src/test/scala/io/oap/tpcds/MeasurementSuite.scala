@@ -2,6 +2,7 @@ package io.oap.tpcds
 
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
+import io.oap.tpcds.data.DataFolder
 import io.oap.tpcds.storage.StorageClass
 
 /** A whole run on tiny data: both systems in one context, and what is measured of them. */

@@ -6,6 +6,8 @@ import org.apache.spark.sql.SparkSession
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.oap.tpcds.data.{DataFolder, TpcdsTable}
+
 /** A suite with both systems in one small Spark and a folder for data. */
 abstract class SparkContextSuite extends AnyFunSuite with BeforeAndAfterAll {
   protected val Scale = 0.01

@@ -1,8 +1,8 @@
 package io.oap.cache.orc;
 
-import io.oap.cache.LayoutReader;
 import io.oap.cache.file.FileRanges.Range;
 import io.oap.cache.file.FileStream;
+import io.oap.cache.layout.LayoutReader;
 import io.oap.common.FileIdentity;
 import java.io.IOException;
 import java.nio.ByteBuffer;

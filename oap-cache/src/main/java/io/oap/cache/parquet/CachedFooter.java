@@ -1,10 +1,10 @@
 package io.oap.cache.parquet;
 
-import io.oap.cache.ChunkRequest;
-import io.oap.cache.FileLayout;
-import io.oap.cache.LayoutIndex;
 import io.oap.cache.file.FileRanges.Range;
 import io.oap.cache.file.KnownFiles.KnownFile;
+import io.oap.cache.layout.ChunkRequest;
+import io.oap.cache.layout.FileLayout;
+import io.oap.cache.layout.LayoutIndex;
 import io.oap.common.ChunkKey;
 import io.oap.common.FileId;
 import io.oap.common.FileIdentity;

@@ -1,11 +1,11 @@
 package io.oap.cache.parquet;
 
-import io.oap.cache.ChunkRequest;
 import io.oap.cache.ColumnCache;
 import io.oap.cache.ReadContext;
 import io.oap.cache.file.FileSource;
 import io.oap.cache.file.FileStream;
 import io.oap.cache.file.TailStream;
+import io.oap.cache.layout.ChunkRequest;
 import io.oap.cache.stats.Figure;
 import io.oap.common.ChunkKey;
 import io.oap.common.FileId;

@@ -1,13 +1,13 @@
 package io.oap.cache.parquet;
 
 import io.oap.cache.ChunkCache;
-import io.oap.cache.ChunkRequest;
 import io.oap.cache.PartialReads;
 import io.oap.cache.PinnedChunks;
 import io.oap.cache.ReadContext;
 import io.oap.cache.file.FileRanges.Range;
 import io.oap.cache.file.FileStream;
 import io.oap.cache.file.MetadataCache;
+import io.oap.cache.layout.ChunkRequest;
 import io.oap.common.FileId;
 import java.io.IOException;
 import java.nio.ByteBuffer;

@@ -1,7 +1,7 @@
 package io.oap.cache.parquet;
 
-import io.oap.cache.LayoutReader;
 import io.oap.cache.file.FileStream;
+import io.oap.cache.layout.LayoutReader;
 import io.oap.cache.stats.CacheCounters;
 import io.oap.common.FileIdentity;
 import java.io.IOException;

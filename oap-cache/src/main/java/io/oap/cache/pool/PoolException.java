@@ -7,7 +7,7 @@ public final class PoolException extends RuntimeException {
 
   private final int errno;
 
-  PoolException(int errno, String message) {
+  public PoolException(int errno, String message) {
     super(message);
     this.errno = errno;
   }

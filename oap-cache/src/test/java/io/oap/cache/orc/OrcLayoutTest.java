@@ -4,8 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.oap.cache.CachedFileStream;
-import io.oap.cache.CachedInputStream;
 import io.oap.cache.ColumnCache;
 import io.oap.cache.ReadContext;
 import io.oap.cache.file.FileSource;
@@ -13,6 +11,8 @@ import io.oap.cache.file.FileStream;
 import io.oap.cache.file.HadoopFileSource;
 import io.oap.cache.file.KnownFiles.KnownFile;
 import io.oap.cache.stats.CacheCounters;
+import io.oap.cache.stream.CachedFileStream;
+import io.oap.cache.stream.CachedInputStream;
 import io.oap.common.FileIdentity;
 import java.io.IOException;
 import java.nio.ByteBuffer;

@@ -6,11 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.oap.cache.CachedFileStream;
 import io.oap.cache.ReadContext;
 import io.oap.cache.file.FileReplacedException;
 import io.oap.cache.file.HadoopFileSource;
 import io.oap.cache.stats.CacheCounters;
+import io.oap.cache.stream.CachedFileStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;

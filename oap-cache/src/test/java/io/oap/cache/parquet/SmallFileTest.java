@@ -4,11 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.oap.cache.CachedFileStream;
 import io.oap.cache.ReadContext;
 import io.oap.cache.file.FileSource;
 import io.oap.cache.file.FileStream;
 import io.oap.cache.parquet.CachedParquetFile.RowGroup;
+import io.oap.cache.stream.CachedFileStream;
 import io.oap.common.FileIdentity;
 import java.io.IOException;
 import java.nio.ByteBuffer;

@@ -1,11 +1,11 @@
 package io.oap.spark.filescan;
 
-import io.oap.cache.CachedFileStream;
-import io.oap.cache.CachedInputStream;
 import io.oap.cache.ColumnCache;
-import io.oap.cache.LayoutReader;
 import io.oap.cache.ReadContext;
 import io.oap.cache.file.HadoopFileSource;
+import io.oap.cache.layout.LayoutReader;
+import io.oap.cache.stream.CachedFileStream;
+import io.oap.cache.stream.CachedInputStream;
 import java.io.IOException;
 import java.util.function.Supplier;
 import org.apache.hadoop.conf.Configuration;

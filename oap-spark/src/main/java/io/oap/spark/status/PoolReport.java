@@ -5,7 +5,7 @@ import com.fasterxml.jackson.annotation.JsonAnySetter;
 import com.fasterxml.jackson.annotation.JsonCreator;
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonProperty;
-import io.oap.cache.pool.CapacityEstimates;
+import io.oap.cache.model.CapacityEstimates;
 import java.io.Serializable;
 import java.util.Map;
 

@@ -3,7 +3,7 @@ package io.oap.spark.buildside
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.internal.SQLConf
 
-import io.oap.spark.dataframe.CachedRows
+import io.oap.spark.framescan.CachedRows
 import io.oap.spark.iceberg.IcebergRows
 import io.oap.spark.internals.SparkInternals
 

@@ -13,7 +13,7 @@ import org.apache.spark.scheduler.{
 import org.apache.spark.sql.catalyst.InternalRow
 
 import io.oap.common.OapConfig
-import io.oap.spark.dataframe.CachedRows
+import io.oap.spark.framescan.CachedRows
 import io.oap.spark.internals.{PerSparkContext, Shuffles, SparkInternals}
 
 /**

@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 import io.oap.cache.file.HadoopFileSource
 import io.oap.common.FileIdentity
-import io.oap.spark.dataframe.CachedRows
+import io.oap.spark.framescan.CachedRows
 import io.oap.spark.iceberg.RowsOfIceberg
 import io.oap.spark.rpc.Background
 import io.oap.spark.scan.CachedParquetScan

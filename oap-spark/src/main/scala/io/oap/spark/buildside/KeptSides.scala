@@ -13,7 +13,7 @@ import scala.jdk.CollectionConverters._
 
 import com.google.common.cache.{Cache, CacheBuilder, RemovalNotification}
 
-import io.oap.spark.dataframe.CachedRows
+import io.oap.spark.framescan.CachedRows
 import io.oap.spark.rpc.Background
 
 /** Rows that an earlier query has made ready for a join. */

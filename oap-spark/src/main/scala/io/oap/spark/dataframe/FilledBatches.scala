@@ -130,7 +130,7 @@ private object TaskBlock {
   }
 }
 
-private[dataframe] object FilledBatches {
+private[spark] object FilledBatches {
 
   /** Whether these are our batches, perhaps filtered, rather than those of Spark's serializer. */
   def areIn(batches: RDD[_]): Boolean = batches match {

@@ -11,8 +11,8 @@ import org.apache.spark.sql.types.StructType
  * @param meant knows which files there are
  * @param placement says where they are read; nothing leaves that to Spark
  */
-private[filescan] final class CachedFileIndex(
-    private[filescan] val meant: FileIndex,
+private[spark] final class CachedFileIndex(
+    private[spark] val meant: FileIndex,
     placement: Option[FilePlacement])
     extends FileIndex {
 

@@ -30,6 +30,7 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 import io.oap.spark.cluster.Cluster
+import io.oap.spark.delta.{DeltaFormat, FollowedDeltaTable}
 import io.oap.spark.optimizer.UseColumnCache
 import io.oap.spark.scan.{CachedParquetScan, FiltersAbove, PlacedStages}
 import io.oap.spark.table.{CachedFormats, ScanCachePolicy, TableSelector, TablesRead}

@@ -15,7 +15,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sources.{DataSourceRegister, Filter}
 import org.apache.spark.sql.types.{DataType, StructField, StructType}
 
-import io.oap.spark.read.CountingFormat
+import io.oap.spark.status.CountingFormat
 import io.oap.spark.status.Figures
 import io.oap.spark.table.ScanCachePolicy
 

@@ -6,7 +6,8 @@ import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 
-import io.oap.cache.{ColumnCache, LayoutReader, ReadContext, WarmedChunks}
+import io.oap.cache.{ColumnCache, ReadContext, WarmedChunks}
+import io.oap.cache.layout.LayoutReader
 import io.oap.cache.orc.OrcLayout
 import io.oap.cache.parquet.ParquetLayout
 import io.oap.cache.stats.CacheCounters

@@ -14,8 +14,10 @@ import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-import io.oap.cache.{CachedFileStream, ChunkRequest, ColumnCache, ReadContext}
+import io.oap.cache.{ColumnCache, ReadContext}
+import io.oap.cache.layout.ChunkRequest
 import io.oap.cache.orc.{OrcFileLayout, OrcLayout}
+import io.oap.cache.stream.CachedFileStream
 import io.oap.common.ChunkKey
 import io.oap.spark.read._
 import io.oap.spark.vector.{DeletedPositions, FlatColumn, VectorType}

@@ -18,6 +18,7 @@ import org.apache.spark.sql.types.{ByteType, DataType, LongType, StructType}
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 import io.oap.cache.{ColumnCache, ReadContext}
+import io.oap.spark.delta.DeletedRows
 import io.oap.spark.filter.{RowFilter, SentFilters}
 import io.oap.spark.optimizer.UseColumnCache
 import io.oap.spark.read.{

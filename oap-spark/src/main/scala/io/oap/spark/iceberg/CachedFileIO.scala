@@ -15,8 +15,8 @@ import org.apache.iceberg.io.{
   SeekableInputStream
 }
 
-import io.oap.cache.CachedFileStream
 import io.oap.cache.file.FileRanges.Range
+import io.oap.cache.stream.CachedFileStream
 
 /**
  * Iceberg's way to the files of a table for one task, with some of them read through the cache.

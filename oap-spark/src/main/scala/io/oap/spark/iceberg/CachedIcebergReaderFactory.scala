@@ -16,10 +16,11 @@ import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-import io.oap.cache.{CachedFileStream, ColumnCache, ReadContext, WarmedChunks}
+import io.oap.cache.{ColumnCache, ReadContext, WarmedChunks}
 import io.oap.cache.parquet.ParquetLayout
 import io.oap.cache.pool.Admission
 import io.oap.cache.stats.{CacheCounters, Figure}
+import io.oap.cache.stream.CachedFileStream
 import io.oap.spark.executor.ExecutorCache
 import io.oap.spark.read.{
   CachedParquetReaderFactory,

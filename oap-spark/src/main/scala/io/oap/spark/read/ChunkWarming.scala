@@ -7,8 +7,9 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 
-import io.oap.cache.{ChunkRequest, ColumnCache, ReadContext}
+import io.oap.cache.{ColumnCache, ReadContext}
 import io.oap.cache.file.HeapRuns
+import io.oap.cache.layout.ChunkRequest
 import io.oap.common.ChunkKey
 
 /**

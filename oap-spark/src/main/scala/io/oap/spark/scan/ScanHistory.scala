@@ -10,8 +10,9 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 
 import io.oap.spark.internals.SparkInternals
-import io.oap.spark.read.{CountingFormat, ScanMetrics}
+import io.oap.spark.read.ScanMetrics
 import io.oap.spark.status.{ScanEnded, ScanReport}
+import io.oap.spark.status.CountingFormat
 
 /** Makes the events [[ScanEnded]] from what Spark says when an execution ends. */
 private[spark] final class ScanHistory(post: ScanEnded => Unit) extends SparkListener {

@@ -6,7 +6,8 @@ import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 
-import io.oap.spark.filescan.{CachedFormat, DeltaFormat, WarmFiles}
+import io.oap.spark.delta.DeltaFormat
+import io.oap.spark.filescan.{CachedFormat, WarmFiles}
 import io.oap.spark.read.WarmTasks
 import io.oap.spark.scan.CachedScan
 import io.oap.spark.table.{CachedFormats, PinnedColumns}

@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.execution.datasources.v2.orc.OrcTable
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetTable
 
-import io.oap.spark.filescan.DeltaFormat
+import io.oap.spark.delta.DeltaFormat
 import io.oap.spark.iceberg.{IcebergFiles, IcebergTables}
 import io.oap.spark.scan.CatalogPartitions
 import io.oap.spark.table.{CachedFormats, TableSelector}

@@ -4,7 +4,7 @@ import java.util.Locale
 
 import scala.jdk.CollectionConverters._
 
-import io.oap.cache.pool.CapacityEstimates
+import io.oap.cache.model.CapacityEstimates
 import io.oap.cache.stats.Figure
 import io.oap.spark.internals.SparkUi
 

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.oap.cache.pool.CapacityEstimates;
+import io.oap.cache.model.CapacityEstimates;
 import io.oap.cache.stats.Figure;
 import io.oap.spark.status.CacheSnapshot;
 import io.oap.spark.status.ExecutorReport;

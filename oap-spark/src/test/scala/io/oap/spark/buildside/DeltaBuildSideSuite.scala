@@ -3,7 +3,7 @@ package io.oap.spark.buildside
 import org.apache.spark.sql.DataFrame
 
 import io.oap.spark.{CacheControl, ExtendedTest}
-import io.oap.spark.filescan.DeltaScanSuite
+import io.oap.spark.delta.DeltaScanSuite
 
 /** Build sides of V1 scans, above all of Delta, are kept until they would have other rows. */
 @ExtendedTest

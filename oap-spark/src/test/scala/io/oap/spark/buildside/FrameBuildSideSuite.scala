@@ -6,7 +6,8 @@ import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.scalatest.concurrent.Eventually
 
 import io.oap.spark.CacheControl
-import io.oap.spark.dataframe.{CachedRows, FramesInPool}
+import io.oap.spark.dataframe.FramesInPool
+import io.oap.spark.framescan.CachedRows
 
 /** Build sides of cached DataFrames are kept, for as long as these are cached. */
 class FrameBuildSideSuite extends FramesInPool with BuildSideTables {

@@ -6,6 +6,7 @@ import org.apache.spark.sql.execution.InSubqueryExec
 
 import io.oap.cache.stats.Figure
 import io.oap.spark.{CacheControl, JoinKeyTests}
+import io.oap.spark.delta.DeltaScanSuite
 
 /** Join keys in V1 scans, Delta's among them: which scans get them, and that rows stay right. */
 class FileJoinKeysSuite extends DeltaScanSuite with JoinKeyTests {

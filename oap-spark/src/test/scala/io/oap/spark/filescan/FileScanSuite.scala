@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 
 import io.oap.cache.stats.CacheCounters
 import io.oap.common.ChunkKey
-import io.oap.spark.{CacheControl, CacheSuite, DamagedPool, OapExtensions, WatchedFileSystem}
+import io.oap.spark.{CacheControl, CacheSuite, DamagedPool, WatchedFileSystem}
 import io.oap.spark.executor.ExecutorCache
 
 /** A suite whose queries are V1 scans; what they read of files is counted by a file system. */
@@ -199,17 +199,4 @@ object FileScanSuite {
   /** Whether a file is neither of a table's log nor a deletion vector. */
   def isData(path: String): Boolean =
     path.endsWith(".orc") || path.endsWith(".parquet") && !path.contains("_delta_log")
-}
-
-/** Such a suite with Delta's extension and catalog beside ours. */
-abstract class DeltaScanSuite extends FileScanSuite {
-  override protected def settings: Map[String, String] = super.settings ++ Map(
-    "spark.sql.extensions" ->
-      s"io.delta.sql.DeltaSparkSessionExtension,${classOf[OapExtensions].getName}",
-    "spark.sql.catalog.spark_catalog" -> "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    "spark.databricks.delta.snapshotPartitions" -> "1",
-    // VACUUM lists folders by so many tasks, which are 10,000 where nothing is said.
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism" -> "2",
-    s"spark.delta.logStore.${WatchedFileSystem.Scheme}.impl" -> "io.delta.storage.LocalLogStore"
-  )
 }

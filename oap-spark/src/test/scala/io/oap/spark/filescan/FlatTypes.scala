@@ -3,7 +3,7 @@ package io.oap.spark.filescan
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
 /** Rows with a column of each flat type, and the conditions that tests put on them. */
-private[filescan] object FlatTypes {
+private[spark] object FlatTypes {
 
   /** Rows of which some are null, with days and moments before the calendars changed. */
   def rows(spark: SparkSession, from: Long, until: Long): DataFrame = {

@@ -7,7 +7,8 @@ import org.apache.spark.SparkContext
 import org.apache.spark.sql.{Row, SparkSession}
 
 import io.oap.spark.CacheControl
-import io.oap.tpcds.{DataFolder, Progress, Queries, RowComparison, Systems}
+import io.oap.tpcds.{Progress, Queries, RowComparison, Systems}
+import io.oap.tpcds.data.DataFolder
 import io.oap.tpcds.result.{QueryRun, Round}
 import io.oap.tpcds.storage.StorageClass
 

@@ -10,7 +10,8 @@ import scala.util.Random
 
 import org.apache.spark.sql.Row
 
-import io.oap.tpcds.{DataFolder, StillPinned}
+import io.oap.tpcds.StillPinned
+import io.oap.tpcds.data.DataFolder
 import io.oap.tpcds.result.{Bars, Statistics}
 
 /**

@@ -11,7 +11,8 @@ import scala.util.{Random, Try}
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 
-import io.oap.tpcds.{DataFolder, Options, Progress, Queries, RowComparison, StillPinned, Systems}
+import io.oap.tpcds.{Options, Progress, Queries, RowComparison, StillPinned, Systems}
+import io.oap.tpcds.data.DataFolder
 import io.oap.tpcds.result.{Bars, QueryRun}
 import io.oap.tpcds.scale.Job
 import io.oap.tpcds.storage.StorageClass

@@ -6,7 +6,8 @@ import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.functions.{col, rtrim}
 
-import io.oap.tpcds.{DataFolder, Options, ParquetLayout, Progress, TpcdsData, TpcdsTable}
+import io.oap.tpcds.{Options, Progress}
+import io.oap.tpcds.data.{DataFolder, ParquetLayout, TpcdsData, TpcdsTable}
 import io.oap.tpcds.storage.{Pace, StorageClass}
 
 /**

@@ -3,7 +3,8 @@ package io.oap.tpcds.lake
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
-import io.oap.tpcds.{DataFolder, Options, TpcdsData, TpcdsTable}
+import io.oap.tpcds.Options
+import io.oap.tpcds.data.{DataFolder, TpcdsData, TpcdsTable}
 import io.oap.tpcds.storage.{PacedFileSystem, StorageClass}
 
 /**

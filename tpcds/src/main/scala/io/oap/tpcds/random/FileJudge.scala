@@ -5,7 +5,8 @@ import java.nio.file.{Files, Path}
 
 import scala.jdk.CollectionConverters._
 
-import io.oap.tpcds.{DataFolder, Json}
+import io.oap.tpcds.Json
+import io.oap.tpcds.data.DataFolder
 
 /**
  * What the cache gives of whole tables, compared with their files as another reader of Parquet

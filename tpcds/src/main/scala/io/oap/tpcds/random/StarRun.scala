@@ -4,7 +4,7 @@ import java.nio.file.{Files, Path}
 
 import scala.collection.mutable.ArrayBuffer
 
-import io.oap.tpcds.DataFolder
+import io.oap.tpcds.data.DataFolder
 
 /**
  * A star and its queries: made, run, judged and thrown away. Where its tables keep their versions,

@@ -1,6 +1,7 @@
 package io.oap.tpcds.scale
 
-import io.oap.tpcds.{DataFolder, Json, ParquetLayout, Progress, Systems, TpcdsTable}
+import io.oap.tpcds.{Json, Progress, Systems}
+import io.oap.tpcds.data.{DataFolder, ParquetLayout, TpcdsTable}
 import io.oap.tpcds.lake.TableForm
 import io.oap.tpcds.storage.StorageClass
 

@@ -12,8 +12,9 @@ import org.apache.spark.sql.{Row, SparkSession}
 
 import io.oap.common.OapConfig
 import io.oap.spark.CacheControl
-import io.oap.tpcds.{Circumstances, FileReads, Progress, Queries, Systems, TpcdsTable}
+import io.oap.tpcds.{Circumstances, FileReads, Progress, Queries, Systems}
 import io.oap.tpcds.cluster.{Application, Held}
+import io.oap.tpcds.data.TpcdsTable
 import io.oap.tpcds.lake.TableForm
 import io.oap.tpcds.result.{MeasuredSystem, Plan, QueryRun, Round, Sample}
 import io.oap.tpcds.storage.{Pace, StorageClass}

@@ -8,6 +8,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions.col
 
 import io.oap.tpcds._
+import io.oap.tpcds.data.{DataFolder, TpcdsData}
 import io.oap.tpcds.storage.{Pace, StorageClass}
 
 /** Tables in another form than Parquet, with the one that needs no other library. */

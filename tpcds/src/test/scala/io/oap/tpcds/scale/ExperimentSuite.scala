@@ -10,7 +10,8 @@ import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.oap.common.OapConfig
-import io.oap.tpcds.{DataFolder, MadeData, Options, Progress}
+import io.oap.tpcds.{MadeData, Options, Progress}
+import io.oap.tpcds.data.DataFolder
 import io.oap.tpcds.result._
 
 /** Whole runs on tiny data: applications one after the other, what is recorded, going on later. */

@@ -6,7 +6,8 @@ import java.nio.file.Files
 
 import scala.jdk.CollectionConverters._
 
-import io.oap.tpcds.{DataFolder, ParquetLayout, Progress, SparkContextSuite}
+import io.oap.tpcds.{Progress, SparkContextSuite}
+import io.oap.tpcds.data.{DataFolder, ParquetLayout}
 
 /** What dev/tpcds generate makes and says. */
 class GenerateJobSuite extends SparkContextSuite {
