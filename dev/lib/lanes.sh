@@ -14,7 +14,7 @@ begin_steps() {
   truncate -s 0 "$PASSED" "$FAILED"
 }
 
-# add <heading> <command...>: has a lane run it, with the limit of then.
+# add <heading> <command...>: has a lane run it, with the limit that is set now.
 add() {
   headings+=("$1")
   limits+=("$limit")

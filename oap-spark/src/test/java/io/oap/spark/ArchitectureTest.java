@@ -72,6 +72,8 @@ class ArchitectureTest {
         .resideInAnyPackage(
             "io.oap.cache",
             "io.oap.cache.file..",
+            "io.oap.cache.layout..",
+            "io.oap.cache.stream..",
             "io.oap.cache.parquet..",
             "io.oap.cache.orc..",
             "org.apache..")

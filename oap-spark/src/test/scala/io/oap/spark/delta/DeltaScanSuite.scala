@@ -3,7 +3,7 @@ package io.oap.spark.delta
 import io.oap.spark.{OapExtensions, WatchedFileSystem}
 import io.oap.spark.filescan.FileScanSuite
 
-/** A suite whose queries are V1 scans of Delta tables, with Delta's extension beside ours. */
+/** A suite whose queries are V1 scans of Delta tables, with Delta's extension and catalog beside ours. */
 abstract class DeltaScanSuite extends FileScanSuite {
   override protected def settings: Map[String, String] = super.settings ++ Map(
     "spark.sql.extensions" ->
