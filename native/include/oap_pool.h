@@ -240,12 +240,6 @@ int oap_pool_reserve_handed(oap_pool *pool, const oap_key *key, uint64_t bytes, 
  * only. */
 void oap_chunk_fill(const oap_chunk *chunk, const void *from);
 
-/* Gives back what a reserved chunk does not need, for loaders that know its length only when they
- * have it: it becomes its first so many bytes, which stay where they are. chunk is rewritten. Has
- * to come before publish. EINVAL: not a reservation that is open, bytes is 0 or more than it has.
- * EAGAIN, and nothing happens: as for drop. */
-int oap_pool_trim(oap_pool *pool, oap_chunk *chunk, uint64_t bytes);
-
 /* Makes a reserved chunk visible; the caller now holds one pin on it, under the same oap_chunk.
  * EINVAL: not a reservation that is open. */
 int oap_pool_publish(oap_pool *pool, const oap_chunk *chunk);

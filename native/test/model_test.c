@@ -68,23 +68,6 @@ static int reserve_free(model *m, const oap_key *key, uint64_t bytes, oap_chunk 
   return result;
 }
 
-/* Frees all units that the chunk no longer needs. */
-static void trim(model *m, held *h) {
-  uint64_t bytes = random_size(&m->random, 1, h->chunk.bytes);
-  oap_stats before, after;
-  oap_pool_stats(m->pool, &before);
-  uint64_t freed = (h->chunk.bytes + OAP_ALIGNMENT - 1) / OAP_ALIGNMENT * OAP_ALIGNMENT -
-                   (bytes + OAP_ALIGNMENT - 1) / OAP_ALIGNMENT * OAP_ALIGNMENT;
-  CHECK(oap_pool_trim(m->pool, &h->chunk, h->chunk.bytes + 1) == -EINVAL);
-  CHECK(oap_pool_trim(m->pool, &h->chunk, 0) == -EINVAL);
-  CHECK(oap_pool_trim(m->pool, &h->chunk, bytes) == 0);
-  CHECK(h->chunk.bytes == bytes);
-  oap_pool_stats(m->pool, &after);
-  CHECK(before.used_bytes - after.used_bytes == freed);
-  CHECK(before.pinned_bytes - after.pinned_bytes == freed);
-  CHECK(before.pinned_chunks == after.pinned_chunks);
-}
-
 static void reserve(model *m, uint32_t k) {
   oap_key key = key_of(k);
   uint64_t bytes = random_size(&m->random, 1, m->capacity / 3);
@@ -115,9 +98,6 @@ static void reserve(model *m, uint32_t k) {
     h->dropped = false;
     m->bytes[k] = 0;
     m->held_count++;
-    if (random_below(&m->random, 4) == 0) {
-      trim(m, h);
-    }
     chunk_fill(&key, &h->chunk);
     take_note(m, h);
   } else {
@@ -152,13 +132,8 @@ static void end_one(model *m) {
   CHECK(chunk_is_right(&key, &h->chunk));
   if (!h->reserved) {
     CHECK(oap_pool_publish(m->pool, &h->chunk) == -EINVAL);
-    CHECK(oap_pool_trim(m->pool, &h->chunk, h->chunk.bytes) == -EINVAL);
     CHECK(oap_pool_unpin(m->pool, &h->chunk) == 0);
   } else if (random_below(&m->random, 4) > 0) {
-    if (random_below(&m->random, 4) == 0) { /* also what has been dropped meanwhile */
-      trim(m, h);
-      chunk_fill(&key, &h->chunk); /* made for its length */
-    }
     CHECK(oap_pool_unpin(m->pool, &h->chunk) == -EINVAL);
     CHECK(oap_pool_publish(m->pool, &h->chunk) == 0);
     CHECK(oap_pool_abandon(m->pool, &h->chunk) == -EINVAL);

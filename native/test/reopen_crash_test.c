@@ -59,9 +59,6 @@ static void load(oap_pool *pool, const oap_key *key, oap_chunk *held, unsigned *
   } else if (random_below(&m->random, 8) == 0) {
     CHECK(oap_pool_abandon(pool, chunk) == 0);
   } else {
-    if (random_below(&m->random, 4) == 0) {
-      CHECK(oap_pool_trim(pool, chunk, random_size(&m->random, 1, bytes)) == 0);
-    }
     fill(key, chunk, pool);
     CHECK(oap_pool_publish(pool, chunk) == 0);
     (*count)++;

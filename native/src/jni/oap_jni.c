@@ -137,17 +137,6 @@ static jint native_reserve(JNIEnv *env, jclass class, jlong pool, jlong high, jl
                   : oap_pool_reserve_free(oap_at(pool), &key, (uint64_t)bytes, oap_at(out));
 }
 
-/* out gets the chunk as it is then. */
-static jint native_trim(JNIEnv *env, jclass class, jlong pool, jlong slot_and_generation,
-                        jint shard, jlong bytes, jlong out) {
-  oap_chunk chunk = chunk_of(slot_and_generation, shard, 0);
-  jint result = oap_pool_trim(oap_at(pool), &chunk, (uint64_t)bytes);
-  if (result == 0) {
-    *(oap_chunk *)oap_at(out) = chunk;
-  }
-  return result;
-}
-
 static jint native_publish(JNIEnv *env, jclass class, jlong pool, jlong slot_and_generation,
                            jint shard, jlong bytes) {
   oap_chunk chunk = chunk_of(slot_and_generation, shard, bytes);
@@ -270,7 +259,6 @@ static const JNINativeMethod methods[] = {
     {"resize", "(JJ)I", (void *)native_resize},
     {"window", "(JI)Ljava/nio/ByteBuffer;", (void *)native_window},
     {"reserve", "(JJJJJJZIJ)I", (void *)native_reserve},
-    {"trim", "(JJIJJ)I", (void *)native_trim},
     {"publish", "(JJIJ)I", (void *)native_publish},
     {"setNote", "(JJIJ)I", (void *)native_set_note},
     {"note", "(JJI)J", (void *)native_note},

@@ -58,12 +58,6 @@ void oap_order_remove(oap_order *order, uint32_t slot) {
   q->bytes -= s->bytes;
 }
 
-void oap_order_trim(oap_order *order, uint32_t slot, uint64_t bytes) {
-  oap_slot *s = &order->slots[slot];
-  order->queue[s->queue].bytes -= s->bytes - bytes;
-  s->bytes = bytes;
-}
-
 void oap_order_prefetch(const oap_order *order, uint64_t hash) {
   oap_sketch_prefetch(&order->sketch, hash);
 }

@@ -87,9 +87,6 @@ void oap_order_insert(oap_order *order, uint32_t slot);
  * replacing a chunk is not an ask for it. */
 void oap_order_insert_like(oap_order *order, uint32_t slot, uint32_t other);
 
-/* A slot that stands in a queue gets fewer bytes. */
-void oap_order_trim(oap_order *order, uint32_t slot, uint64_t bytes);
-
 /* The next victim, claimed and off its queue; 0: there is none. It leaves for a chunk that is asked
  * for so often; OAP_BY_TURN: for one that is new, when it is its turn. */
 uint32_t oap_order_evict(oap_order *order, unsigned asks);

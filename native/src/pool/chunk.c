@@ -161,31 +161,6 @@ int oap_shard_set_note(oap_shard *shard, const oap_chunk *chunk, uint64_t note) 
   return 0;
 }
 
-int oap_shard_trim(oap_shard *shard, oap_chunk *chunk, uint64_t bytes) {
-  if (!oap_shard_lock(shard)) {
-    return -EAGAIN;
-  }
-  uint64_t word;
-  oap_slot *slot = oap_pin_slot(shard, chunk, &word);
-  enum oap_state state = slot == NULL ? OAP_FREE : oap_word_state(word);
-  if ((state != OAP_LOADING && state != OAP_DOOMED) || bytes == 0 || bytes > slot->bytes) {
-    oap_shard_unlock(shard);
-    return -EINVAL;
-  }
-  oap_leftover left = {.count = 0};
-  uint64_t before = slot->bytes;
-  oap_room_trim(shard, chunk->slot, bytes, &left);
-  if (state == OAP_LOADING) { /* else it has left its queue */
-    oap_order_trim(&shard->order, chunk->slot, bytes);
-  }
-  slot->bytes = bytes;
-  slot->checksum = oap_slot_checksum(slot);
-  oap_count(&oap_shard_counters(shard)->pinned, OAP_PINNED(bytes) - OAP_PINNED(before));
-  oap_pin_describe(shard, chunk->slot, word, chunk);
-  oap_pin_unlock(shard, &left);
-  return 0;
-}
-
 int oap_shard_abandon(oap_shard *shard, const oap_chunk *chunk) {
   bool is_locked = oap_shard_lock(shard);
   uint64_t word;

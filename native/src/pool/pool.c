@@ -56,11 +56,6 @@ int oap_pool_reserve_handed(oap_pool *pool, const oap_key *key, uint64_t bytes, 
              : oap_shard_reserve_handed(shard_of(pool, &k), &k, bytes, asks, out);
 }
 
-int oap_pool_trim(oap_pool *pool, oap_chunk *chunk, uint64_t bytes) {
-  oap_shard *shard = shard_of_chunk(pool, chunk);
-  return shard == NULL ? -EINVAL : oap_shard_trim(shard, chunk, bytes);
-}
-
 int oap_pool_publish(oap_pool *pool, const oap_chunk *chunk) {
   oap_shard *shard = shard_of_chunk(pool, chunk);
   return shard == NULL ? -EINVAL : has_lost_slots(pool) ? 0 : oap_shard_publish(shard, chunk);

@@ -38,17 +38,13 @@ oap_slot *oap_pin_slot(oap_shard *shard, const oap_chunk *chunk, uint64_t *word)
   return oap_word_generation(*word) == chunk->generation ? slot : NULL;
 }
 
-void oap_pin_unlock(oap_shard *shard, const oap_leftover *left) {
-  oap_shard_unlock(shard);
-  if (left->count > 0) {
-    oap_stripe_release_leftover(shard, left);
-  }
-}
-
 void oap_pin_free_and_unlock(oap_shard *shard, uint32_t number) {
   oap_leftover left = {.count = 0};
   oap_room_free(shard, number, &left);
-  oap_pin_unlock(shard, &left);
+  oap_shard_unlock(shard);
+  if (left.count > 0) {
+    oap_stripe_release_leftover(shard, &left);
+  }
 }
 
 int oap_shard_note(oap_shard *shard, const oap_chunk *chunk, uint64_t *note) {

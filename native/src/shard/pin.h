@@ -24,10 +24,8 @@ oap_slot *oap_pin_slot(oap_shard *shard, const oap_chunk *chunk, uint64_t *word)
 void oap_pin_count(oap_shard *shard, uint64_t bytes);
 void oap_pin_uncount(oap_shard *shard, uint64_t bytes);
 
-/* Unlocks the shard, then gives to the system what is left over. */
-void oap_pin_unlock(oap_shard *shard, const oap_leftover *left);
-
-/* Frees what a slot holds whose word says FREE, and unlocks the shard. */
+/* Frees what a slot holds whose word says FREE, unlocks the shard, and gives to the system what is
+ * left over. */
 void oap_pin_free_and_unlock(oap_shard *shard, uint32_t number);
 
 #endif

@@ -16,12 +16,6 @@
  * another pool hands over that is the end. */
 #define PATIENCE 4
 
-void oap_room_poison(const oap_shard *shard, uint64_t position, uint64_t bytes) {
-  if (shard->commons == NULL) {
-    OAP_POISON(oap_shard_address(shard, position), bytes);
-  }
-}
-
 void oap_room_unpoison(const oap_shard *shard, uint64_t position, uint64_t bytes) {
   if (shard->commons == NULL) {
     OAP_UNPOISON(oap_shard_address(shard, position), bytes);
@@ -33,39 +27,15 @@ static uint32_t free_extent(oap_shard *shard, uint32_t number, oap_leftover *lef
   const oap_extent *extent = &shard->space.extents[number];
   uint64_t start = extent->position;
   uint64_t end = oap_extent_end(extent);
-  oap_room_poison(shard, start, end - start);
+  if (shard->commons == NULL) {
+    OAP_POISON(oap_shard_address(shard, start), end - start);
+  }
   uint32_t away;
   uint32_t hole = oap_space_free(&shard->space, number, oap_stripe_limit(shard, start), &away);
   if (away != 0 && left != NULL && !shard->is_resizing) {
     oap_stripe_add_leftover(shard, left, away, start, end);
   }
   return hole;
-}
-
-void oap_room_trim(oap_shard *shard, uint32_t number, uint64_t bytes, oap_leftover *left) {
-  oap_slot *slot = &shard->slots[number];
-  uint32_t pieces = oap_slot_pieces(slot);
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < pieces; i++) {
-    if (bytes == 0) {
-      free_extent(shard, slot->extent[i], left);
-      continue;
-    }
-    oap_piece piece = oap_slot_piece(slot, i);
-    uint64_t part = oap_least(bytes, piece.bytes);
-    oap_room_poison(shard, piece.position + part, piece.bytes - part);
-    uint32_t units = (uint32_t)((part + OAP_ALIGNMENT - 1) / OAP_ALIGNMENT);
-    uint32_t rest = units == shard->space.extents[slot->extent[i]].units
-                        ? 0
-                        : oap_space_cut(&shard->space, slot->extent[i], units);
-    if (rest != 0) {
-      free_extent(shard, rest, left);
-    }
-    slot->piece_bytes[i] = part; /* which a chunk of one piece does not use */
-    bytes -= part;
-    kept++;
-  }
-  slot->place = slot->place / OAP_ALIGNMENT * OAP_ALIGNMENT + kept;
 }
 
 uint32_t oap_room_free(oap_shard *shard, uint32_t number, oap_leftover *left) {

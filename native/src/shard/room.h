@@ -25,9 +25,8 @@
 uint32_t oap_room_allocate(oap_shard *shard, uint64_t units, unsigned asks,
                            uint32_t extents[OAP_MAX_PIECES], uint32_t *pieces);
 
-/* Poisons memory that is nobody's, or unpoisons what is somebody's again: see poison.h. Does
- * nothing where other processes have their parts in it, since they poison nothing here. */
-void oap_room_poison(const oap_shard *shard, uint64_t position, uint64_t bytes);
+/* Unpoisons memory that was nobody's and is somebody's now: see poison.h. Does nothing where other
+ * processes have their parts in it, since they poison nothing here. */
 void oap_room_unpoison(const oap_shard *shard, uint64_t position, uint64_t bytes);
 
 /* Evicts this chunk; false: it is in use. */
@@ -35,10 +34,6 @@ bool oap_room_evict(oap_shard *shard, uint32_t slot);
 
 /* Drops a slot that is published or loading: its room is freed now, or with its last pin. */
 void oap_room_drop(oap_shard *shard, uint32_t slot);
-
-/* Frees what a chunk has beyond its first so many bytes. The caller sets slot->bytes. Memory for
- * the system is added to *left. */
-void oap_room_trim(oap_shard *shard, uint32_t slot, uint64_t bytes, oap_leftover *left);
 
 /* Frees what a slot holds, and the slot. Its word says FREE already and no chain or queue leads to
  * it. Returns the largest of the free extents that its pieces are now part of; 0: all lay above the

@@ -225,10 +225,6 @@ uint32_t oap_space_take(oap_space *space, uint32_t *free, uint32_t owner, uint64
   return e;
 }
 
-uint32_t oap_space_cut(oap_space *space, uint32_t extent, uint32_t units) {
-  return space->spare <= space->kept ? 0 : cut(space, extent, units);
-}
-
 /* Joins an extent with the one after it, both in no bin. */
 static void join(oap_space *space, uint32_t e, uint32_t after) {
   oap_extent *extent = &space->extents[e];

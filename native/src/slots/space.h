@@ -81,10 +81,6 @@ uint32_t oap_space_allocate(oap_space *space, uint32_t owner, uint64_t units, ui
 uint32_t oap_space_take(oap_space *space, uint32_t *free, uint32_t owner, uint64_t position,
                         uint64_t bytes);
 
-/* Cuts an extent that has an owner after its first so many units, fewer than it has; returns the
- * rest, of the same owner, or 0 and changes nothing where no description is left. */
-uint32_t oap_space_cut(oap_space *space, uint32_t extent, uint32_t units);
-
 /* Frees an extent of a region with that limit and joins it with its neighbours. Returns the free
  * extent that the part below the limit now belongs to; 0: there is no such part. *away gets the
  * extent that the part above the limit now belongs to, or 0. Extents that were joined into others

@@ -310,14 +310,6 @@ public final class ColumnPool implements AutoCloseable {
     }
   }
 
-  /** Trims what was reserved, and returns it anew; the caller gives up its former handle. */
-  Reservation trim(Reservation room, long bytes) {
-    ChunkStruct memory = ChunkStruct.ofThread();
-    int result = NativePool.trim(pool, room.slotAndGeneration, room.shard, bytes, memory.address);
-    require("trim", result);
-    return Reservation.of(this, memory);
-  }
-
   void publish(Reservation room) {
     require("publish", NativePool.publish(pool, room.slotAndGeneration, room.shard, room.length));
   }

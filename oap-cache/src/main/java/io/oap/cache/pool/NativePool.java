@@ -55,8 +55,6 @@ final class NativePool {
       int asks,
       long out);
 
-  static native int trim(long pool, long slotAndGeneration, int shard, long bytes, long out);
-
   static native int publish(long pool, long slotAndGeneration, int shard, long bytes);
 
   static native int setNote(long pool, long slotAndGeneration, int shard, long note);

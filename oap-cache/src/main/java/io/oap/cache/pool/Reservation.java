@@ -113,23 +113,6 @@ public final class Reservation extends ChunkHandle implements AutoCloseable {
   }
 
   /**
-   * Gives back what the chunk does not need, where its length was not known beforehand. It becomes
-   * its first so many bytes, which stay where they are.
-   *
-   * @return what is left, to be published or closed; this reservation has ended
-   * @throws IllegalStateException when nothing is reserved, or not any more
-   */
-  public Reservation trim(long bytes) {
-    if (bytes < 1 || bytes > length) {
-      throw new IllegalArgumentException(bytes + " bytes of a chunk of " + length);
-    }
-    if (!end()) {
-      throw new IllegalStateException("nothing is reserved");
-    }
-    return pool.trim(this, bytes);
-  }
-
-  /**
    * Keeps a number with the chunk, for {@link Pin#note}; 0 unless it is set.
    *
    * @throws IllegalStateException when nothing is reserved, or not any more

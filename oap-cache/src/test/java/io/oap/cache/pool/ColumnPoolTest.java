@@ -102,29 +102,6 @@ class ColumnPoolTest {
   }
 
   @Test
-  void trimmedChunk_isItsFirstBytes_andFreesTheRest() {
-    Reservation whole = pool.reserve(key(1, 0), CAPACITY);
-    whole.piece(0).put(0, (byte) 7);
-    assertThrows(IllegalArgumentException.class, () -> whole.trim(0));
-    assertThrows(IllegalArgumentException.class, () -> whole.trim(CAPACITY + 1));
-    try (Reservation first = whole.trim(100)) {
-      assertThrows(IllegalStateException.class, () -> whole.trim(50));
-      assertThrows(IllegalStateException.class, () -> whole.piece(0));
-      whole.close();
-      assertEquals(100, first.piece(0).remaining());
-      assertEquals(128, pool.stats().usedBytes());
-      try (Pin pin = first.publish()) {
-        assertEquals(100, pin.bytes());
-        assertEquals(7, pin.piece(0).get(0));
-      }
-    }
-    assertTrue(pool.isHeld(key(1, 0)));
-    assertEquals(0, pool.stats().pinnedBytes());
-    pool.reserve(key(1, 1), 100).trim(10).close();
-    assertEquals(128, pool.stats().usedBytes());
-  }
-
-  @Test
   void refusals_evictNothing_andSayWhy() {
     put(key(1, 0), 1000, 1);
     Reservation tooLarge = pool.reserve(key(2, 0), CAPACITY + 1);
