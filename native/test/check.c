@@ -1,6 +1,11 @@
 /* See check.h. */
 #include "check.h"
 
+#include <dirent.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
 uint64_t check_seed;
 
 oap_key key_numbered(uint64_t file, uint32_t row_group, uint32_t column) {
@@ -66,6 +71,44 @@ bool check_is_addresssan(void) {
 #else
   return false;
 #endif
+}
+
+/* Whether no thread of this process runs but the one that asks. */
+static bool others_sleep(void) {
+  DIR *threads = opendir("/proc/self/task");
+  CHECK(threads != NULL);
+  bool sleep = true;
+  for (struct dirent *entry; sleep && (entry = readdir(threads)) != NULL;) {
+    int id = atoi(entry->d_name);
+    if (id == 0 || id == gettid()) {
+      continue;
+    }
+    char path[64];
+    char state = 0;
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", id);
+    FILE *stat = fopen(path, "r");
+    /* Behind the name, which has no bracket here. One that has ended is asked for in vain. */
+    sleep = stat != NULL && fscanf(stat, "%*[^)]) %c", &state) == 1 && state == 'S';
+    if (stat != NULL) {
+      fclose(stat);
+    }
+  }
+  closedir(threads);
+  return sleep;
+}
+
+pid_t check_fork(void) {
+  for (int i = 0; !others_sleep(); i++) {
+    CHECK(i < 10000);
+    usleep(1000);
+  }
+  fflush(NULL);
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    CHECK(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
+  }
+  return child;
 }
 
 static uint64_t pattern(const oap_key *key, uint64_t bytes, uint64_t at) {

@@ -84,6 +84,11 @@ bool check_is_addresssan(void);
 /* Whether a process that has threads may start another one that has: ThreadSanitizer forbids it. */
 static inline bool check_may_fork(void) { return !check_is_threadsan(); }
 
+/* Starts a child, which is killed when this process ends. Waits for the other threads first: a
+ * child has the locks that they hold, as closed as they are, and nobody to open them, such as the
+ * one of AddressSanitizer's allocator, which a thread takes when it starts. */
+pid_t check_fork(void);
+
 /* Whether the VmFlags of /proc/self/smaps have this one, such as " dd", for the mapping of an
  * address. */
 bool check_mapping_has_flag(const void *address, const char *flag);

@@ -315,8 +315,7 @@ static void what_stays_on_devices(int file) {
     use_device(true, retire == 1, true);
     CHECK(has_only(file, 0, 0, DEVICE_BYTES));
   }
-  pid_t child = fork();
-  CHECK(child >= 0);
+  pid_t child = check_fork();
   if (child == 0) {
     use_device(true, false, false);
     _exit(0);

@@ -89,9 +89,7 @@ bool home_open(const oap_options *options, oap_pool **pool) {
 void home_run_and_kill(void (*run)(void *), void *argument, volatile uint64_t *is_working,
                        unsigned microseconds) {
   *is_working = 0;
-  fflush(NULL);
-  pid_t child = fork();
-  CHECK(child >= 0);
+  pid_t child = check_fork();
   if (child == 0) {
     run(argument);
     _exit(3);

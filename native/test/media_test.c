@@ -50,8 +50,7 @@ static void lies_on_node(oap_pool *pool, unsigned node) {
 }
 
 static void other_process_is_refused(const oap_options *options) {
-  pid_t child = fork();
-  CHECK(child >= 0);
+  pid_t child = check_fork();
   if (child == 0) {
     oap_pool *second;
     _exit(oap_pool_open(options, &second) == -EBUSY ? 0 : 1);

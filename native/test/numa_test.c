@@ -150,8 +150,7 @@ static void names(void) {
   CHECK(close(file) == 0);
   int told[2];
   CHECK(pipe(told) == 0);
-  pid_t child = fork();
-  CHECK(child >= 0);
+  pid_t child = check_fork();
   if (child == 0) {
     CHECK(oap_numa_take_name(name) >= 0 && write(told[1], "x", 1) == 1);
     pause();

@@ -63,8 +63,7 @@ static void options_that_contradict(void) {
  */
 static int as_nobody(enum oap_medium medium, const char *path) {
   enum { NOBODY = 65534 };
-  pid_t child = fork();
-  CHECK(child >= 0);
+  pid_t child = check_fork();
   if (child == 0) {
     bool is_other = geteuid() != 0 || (setgid(NOBODY) == 0 && setuid(NOBODY) == 0);
     _exit(is_other ? -opens_in(medium, CAPACITY, path) : 0);

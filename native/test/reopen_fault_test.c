@@ -257,8 +257,7 @@ static void chunks_cannot_be_read(void) {
   if (!kernel_tells()) {
     return;
   }
-  pid_t child = fork();
-  CHECK(child >= 0);
+  pid_t child = check_fork();
   if (child == 0) {
     pin_what_cannot_be_read();
     _exit(0);

@@ -52,7 +52,7 @@ static void run_child(uint64_t seed) {
 }
 
 static pid_t start(uint64_t seed) {
-  pid_t child = work_fork();
+  pid_t child = check_fork();
   if (child == 0) {
     run_child(seed);
   }

@@ -129,7 +129,7 @@ static void die_now(void) { raise(SIGKILL); }
 /* Runs a function in a process of its own; whether it has died in it. */
 static bool dies_in(void (*run)(void)) {
   int status;
-  pid_t child = work_fork();
+  pid_t child = check_fork();
   if (child == 0) {
     run();
     _exit(0);

@@ -31,7 +31,7 @@ static void operate(uint64_t seed) {
 
 /* Lets a process take so many instructions, and kills it. False: that is forbidden. */
 static bool step_and_kill(uint64_t seed, uint64_t steps) {
-  pid_t child = work_fork();
+  pid_t child = check_fork();
   if (child == 0) {
     operate(seed);
   }

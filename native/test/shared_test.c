@@ -32,7 +32,7 @@ static void wait_until_said(int what) {
 
 static pid_t start(void (*run)(void)) {
   *said = 0;
-  pid_t child = work_fork();
+  pid_t child = check_fork();
   if (child == 0) {
     run();
     _exit(0);

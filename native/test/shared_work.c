@@ -1,11 +1,7 @@
 /* See shared_work.h. */
 #include "shared_work.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 oap_options work_options(uint64_t capacity) {
@@ -19,47 +15,6 @@ oap_pool *work_open(uint64_t capacity) {
   oap_pool *pool;
   CHECK(oap_pool_open(&options, &pool) == 0);
   return pool;
-}
-
-/* Whether no thread of this process runs but the one that asks. */
-static bool others_sleep(void) {
-  DIR *threads = opendir("/proc/self/task");
-  CHECK(threads != NULL);
-  bool sleep = true;
-  for (struct dirent *entry; sleep && (entry = readdir(threads)) != NULL;) {
-    int id = atoi(entry->d_name);
-    if (id == 0 || id == gettid()) {
-      continue;
-    }
-    char path[64];
-    char state = 0;
-    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", id);
-    FILE *stat = fopen(path, "r");
-    /* Behind the name, which has no bracket here. One that has ended is asked for in vain. */
-    sleep = stat != NULL && fscanf(stat, "%*[^)]) %c", &state) == 1 && state == 'S';
-    if (stat != NULL) {
-      fclose(stat);
-    }
-  }
-  closedir(threads);
-  return sleep;
-}
-
-/* Waits for the other threads first. A child has the locks that they hold, as closed as they are,
- * and nobody to open them: such as the one of AddressSanitizer's allocator, which a thread takes
- * when it starts. */
-pid_t work_fork(void) {
-  for (int i = 0; !others_sleep(); i++) {
-    CHECK(i < 10000);
-    usleep(1000);
-  }
-  fflush(NULL);
-  pid_t child = fork();
-  CHECK(child >= 0);
-  if (child == 0) {
-    CHECK(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
-  }
-  return child;
 }
 
 static oap_key key_of(uint64_t k) { return key_numbered(k / 8, (uint32_t)(k % 3), (uint32_t)k); }

@@ -25,9 +25,6 @@ oap_options work_options(uint64_t capacity);
 /* Opens a pool with these. */
 oap_pool *work_open(uint64_t capacity);
 
-/* As fork(2), for a process that must not outlive this one, whatever ends that. */
-pid_t work_fork(void);
-
 /* Does one thing. */
 void work_once(work *w);
 
