@@ -89,6 +89,8 @@ class Als:
         learner = jvm.org.apache.spark.ml.recommendation.ALS()
         learner.setRank(RANK).setSeed(SEED).setMaxIter(asked["iterations"]).setRegParam(0.05)
         learner.setIntermediateStorageLevel(asked["intermediate"])
+        # MLlib's own 10 unless a block, which a task makes on the heap in one, were over a fifth of the storage share.
+        learner.setNumBlocks(max(10, round(5 * asked["size"])))
         return learner.fit(frame)
 
     @staticmethod

@@ -174,7 +174,7 @@ class Bench:
             if system == "pool-file":
                 file.mkdir(exist_ok=True)
                 pairs += ["spark.oap.pool.medium=file", f"spark.oap.pool.path={file}"]
-        told = {"action": "learn", "algorithm": name, "folder": str(folder), "iterations": options.iterations,
+        told = {"action": "learn", "algorithm": name, "folder": str(folder), "size": size, "iterations": options.iterations,
                 "solver": options.solver, "intermediate": options.intermediate,
                 "level": "MEMORY_ONLY" if system == "memory" else "MEMORY_AND_DISK"}
         forget = ForgottenPages([RUN / "data", RUN / "local"]) if limit else contextlib.nullcontext()
