@@ -87,7 +87,8 @@ static bool others_sleep(void) {
     char state = 0;
     snprintf(path, sizeof(path), "/proc/self/task/%d/stat", id);
     FILE *stat = fopen(path, "r");
-    /* Behind the name, which has no bracket here. One that has ended is asked for in vain. */
+    /* The state follows the name, which has no bracket. A thread without the file has just ended.
+     */
     sleep = stat != NULL && fscanf(stat, "%*[^)]) %c", &state) == 1 && state == 'S';
     if (stat != NULL) {
       fclose(stat);
